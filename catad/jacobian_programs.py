@@ -33,8 +33,7 @@ from catad.trees import Tree
 from catad.trip_counts import with_trip_counts
 from catad.wiring import Builder, Wire, at_point
 
-SMALL = 1 << 18  # numbers in the largest array up to which the many boxes of a Jacobian are better compiled as one function
-TURNS, MANY_TURNS = 4, 16  # maps that were written out, small ones, which compile nothing at first, and large ones
+TURNS = 4  # maps that were written out before the next one is made together with its array
 
 
 class JacobianProgram(NamedTuple):
@@ -57,8 +56,7 @@ class Called:
 
     def __init__(self, made: JacobianProgram, dom: Space, cod: Space, trees: tuple[Tree, Tree] | None, result: Result) -> None:
         self.made, self.dom, self.cod, self.trees, self.result = made, dom, cod, trees, result
-        small = max(made.program.largest, made.structure.rows * made.structure.columns) <= SMALL
-        self.habit = Habit(TURNS if small else MANY_TURNS)
+        self.habit = Habit(TURNS)
         self._writing: Program | None = None
         self.may_write = result == "structured"
 
@@ -98,8 +96,8 @@ def written(program: Program, structure: Structure, dom: Space, cod: Space) -> P
     b, wiring = Builder(), program.wiring
     xs = tuple([b.wire(space) for space in wiring.spaces(wiring.inputs)])
     outs = b.inline(wiring, xs)[: len(structure.slots)]
-    made = Program(b.finish(wiring.dom, xs, (array_on(b, structure, outs, dom, cod),)), small=SMALL)
-    made.ran, made.checked = program.ran, True
+    made = Program(b.finish(wiring.dom, xs, (array_on(b, structure, outs, dom, cod),)))
+    made.checked = True
     return made
 
 
@@ -155,7 +153,7 @@ def _made(
     if is_array:
         outs = (array_on(b, plan.result, outs, tangent_space(own), tangent_space(wiring.cod)),)
     ends = tuple(outs) or tuple(results[:1])  # a loop that must count its steps runs before a result (`Builder.finish`)
-    return JacobianProgram(Program(b.finish(dom, xs, ends), small=SMALL), plan.result, wiring.cod, is_array)
+    return JacobianProgram(Program(b.finish(dom, xs, ends)), plan.result, wiring.cod, is_array)
 
 
 def array_on(b: Builder, structure: Structure, slots: Sequence[Wire], dom: Space, cod: Space) -> Wire:

@@ -27,6 +27,7 @@ _owner = None
 if "CATAD_TESTS_CACHE" not in os.environ:  # the first process of the session
     os.environ["CATAD_TESTS_CACHE"], _owner = tempfile.mkdtemp(prefix="catad-tests-"), os.getpid()
 os.environ["CATAD_CACHE_DIR"] = _cache = os.environ["CATAD_TESTS_CACHE"]  # before catad is imported
+os.environ.setdefault("CATAD_COMPILE", "now")  # deterministic: programs compile where they are called
 
 
 RATES = {  # rounded, as measured on a machine of two cores: seconds for a launch, a byte and an operation
@@ -36,7 +37,7 @@ RATES = {  # rounded, as measured on a machine of two cores: seconds for a launc
     "others": (2.2e-5, 8e-11, 0.0),
 }  # fmt: skip
 FUNCTIONS = {"call of a program": (1.2e-5, 4e-11, 0.0), "matmul within a program": (1e-5, 4e-11, 1e-11)}  # on NumPy's arrays
-for engine in ("reference", "cpu", "whole", "auto", "cuda", "cupy"):
+for engine in ("reference", "cpu", "auto", "cuda", "cupy"):
     _profile = os.path.join(_cache, f"profile-{engine}.json")
     if os.path.exists(_profile):
         continue

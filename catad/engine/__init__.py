@@ -3,8 +3,8 @@
 docs/engine.md says what the engine of the CPU does, docs/extending.md writes one.
 
 >>> import catad as ct
->>> ct.engine.Engine.smallest is None
-True
+>>> ct.engine.Engine.automatic
+False
 """
 
 from catad.engine.backend import Engine

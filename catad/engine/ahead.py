@@ -38,26 +38,31 @@ def source(f: D, language: str, *at: Any, **named: Any) -> str:
         raise errors.ArgumentError(errors.no_such_language(language, languages()))
     made = _texts(*late().at_domain(f, at, named), None if language == "steps" else language)
     if language == "steps":
-        return "\n".join(
-            f"{k}: {name}, {'array code' if text is None else 'compiled'}" for k, (name, text) in enumerate(made)
-        )
-    return "\n".join(f"; stage {k}: {name}\n{text}" for k, (name, text) in enumerate(made) if text is not None)
+        return "\n".join(f"{k}: {name}, {'compiled' if done else 'array code'}" for k, (name, done, _) in enumerate(made))
+    return "\n".join(f"; stage {k}: {name}\n{text}" for k, (name, _, text) in enumerate(made) if text)
 
 
-def _texts(f: D, dom: Space, language: str | None = None, name: str | None = None) -> list[tuple[str, str | None]]:
-    """The steps of `f` at a space: what they are, and their text where they are compiled."""
+def _texts(f: D, dom: Space, language: str | None = None, name: str | None = None) -> list[tuple[str, bool, str | None]]:
+    """The steps of `f` at a space: what they are, whether they are compiled, and their text."""
     program, _ = program_of(f, dom)
     boxes = {box.outs: type(box.primitive).__name__ for box in program.wiring.boxes}
     engine = compiling(language, name)
-    run = program.on(engine)
     with use_engine(engine.name):  # it is named: code is compiled in full
-        return [_described(step[0], boxes.get(tuple([run.wires[k] for k in step[2]]), "view")) for step in run.steps]
+        run = program.on(engine)
+        found = [_described(step[0], boxes.get(tuple([run.wires[k] for k in step[2]]), "view")) for step in run.steps]
+    return [one for own in found for one in own]
 
 
-def _described(kernel: Any, box: str) -> tuple[str, str | None]:
-    """The name and the text of a step; a function without a name has that of the box with its results."""
+def _described(kernel: Any, box: str) -> list[tuple[str, bool, str | None]]:
+    """What there is in a step: names, whether they are compiled, texts; a function without a name has that of the box with its
+    results."""
+    if hasattr(kernel, "described"):
+        kernel.compile()
+        made: list[tuple[str, bool, str | None]] = kernel.described()
+        return made
     prepared = getattr(kernel, "prepared", None)
     if prepared is not None:
-        return kernel.name, prepared()
+        text = prepared()
+        return [(kernel.name, text is not None, text)]
     owner = getattr(kernel, "__self__", None)
-    return getattr(kernel, "name", type(owner).__name__ if owner is not None else box), None
+    return [(getattr(kernel, "name", type(owner).__name__ if owner is not None else box), False, None)]

@@ -14,11 +14,10 @@ Step = tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]]
 class Engine(Protocol):
     """A way to run programs, as `ct.engine.register` takes it. A class that inherits from this one has the defaults.
 
-    `name` is what `ct.use_engine` calls it. `smallest` is the number of numbers in the largest array of a program from which on
-    the engine in force named "auto" takes this one (see `takes`); None, the default, where it runs by name only. `language` names
-    the code that its compiled steps show, for `D.source`; None where they show none. Raises `EngineError` where it is registered
-    without what
-    has no default.
+    `name` is what `ct.use_engine` calls it. `automatic` says whether the engine in force named "auto" takes it for arrays that it
+    runs; False, the default, where it runs by name only. `serves` says whether array code serves under "auto" until a program is
+    compiled (`background.py`). `language` names the code that its compiled steps show, for `D.source`; None where they show none.
+    Raises `EngineError` where it is registered without what has no default.
 
     >>> import catad as ct, numpy as np
     >>> class ByKernels(ct.engine.Engine):
@@ -34,7 +33,8 @@ class Engine(Protocol):
     """
 
     name: str
-    smallest: int | None = None
+    automatic: bool = False
+    serves: bool = False
     language: str | None = None
 
     def runs(self, xp: Any) -> bool:
@@ -44,11 +44,6 @@ class Engine(Protocol):
     def available(self) -> bool:
         """True where it can run here. Where it cannot, programs run on the array code, and the engine says why, once."""
         return True
-
-    def takes(self, largest: int, once: int, ran: int) -> bool:
-        """True where the engine in force named "auto" takes this one, given the number of numbers in the largest array of a
-        program, and about the operations on arrays that a call runs, and those that all its calls have run."""
-        return self.smallest is not None and largest >= self.smallest
 
     def steps(self, wiring: Wiring) -> list[Step]:
         """The steps that run a wiring: for each step a callable, the wires that it reads, and those that it writes.

@@ -1,4 +1,4 @@
-"""The choice of the engine, by the arrays and their sizes or as the user says, and the engines that there are."""
+"""The choice of the engine, by the library of the arrays or as the user says, and the engines that there are."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 
 from catad import errors
 from catad.engine.backend import Engine
-from catad.engine.cpu.engine import CPU, WHOLE
+from catad.engine.cpu.engine import CPU
 from catad.engine.cuda.engine import CUDA
 from catad.engine.in_force import AUTO, CHECKS
 from catad.engine.in_force import checks as _checks
 from catad.engine.in_force import chosen as _chosen
 from catad.engine.reference import REFERENCE
 
-_engines: dict[str, Engine] = {engine.name: engine for engine in (WHOLE, CPU, CUDA, REFERENCE)}
+_engines: dict[str, Engine] = {engine.name: engine for engine in (CPU, CUDA, REFERENCE)}
 OWN = tuple(_engines)  # the names of what catad comes with
 
 
@@ -61,17 +61,14 @@ def chosen() -> str:
     return found
 
 
-def engine_of(xp: Any, largest: int, once: int = 0, ran: int = 0) -> Engine:
-    """The engine that runs a program on arrays of a library now.
-
-    Given are the number of numbers in its largest array, and about the operations that a call runs, and all its calls have run.
-    """
+def engine_of(xp: Any) -> Engine:
+    """The engine for arrays of a library."""
     name = _chosen.get() or chosen()
     if name != AUTO:
         engine = _engines[name]
         return engine if engine.runs(xp) and engine.available() else REFERENCE
     for engine in _engines.values():
-        if engine.takes(largest, once, ran) and engine.runs(xp) and engine.available():
+        if engine.automatic and engine.runs(xp) and engine.available():
             return engine
     return REFERENCE
 
@@ -79,7 +76,7 @@ def engine_of(xp: Any, largest: int, once: int = 0, ran: int = 0) -> Engine:
 def running(xp: Any) -> str:
     """A name for what runs arrays of a library now: of those of NumPy the engine in force, where it runs them; of others the
     engine that runs them, or the library where their array code does."""
-    name, engine = _chosen.get() or chosen(), engine_of(xp, 0)
+    name, engine = _chosen.get() or chosen(), engine_of(xp)
     if xp is np:
         return name if name == AUTO else engine.name
     return str(xp.__name__) if engine is REFERENCE else engine.name
@@ -104,11 +101,10 @@ def languages() -> tuple[str, ...]:
 class use_engine:
     """`with ct.use_engine("reference"):` runs what is inside on the named engine.
 
-    "reference" is the array code that says what everything means. "cpu" compiles stages of NumPy programs with LLVM, whatever
-    their size, and loops. "whole" compiles all of a program as one function for one thread, where it can. "cuda" compiles
-    stages of programs on arrays of CuPy for NVIDIA's GPUs. "auto", the default, takes "cuda" for arrays of CuPy, "cpu" where the
-    largest array of a program's boxes has at least 4096 numbers, "whole" for smaller programs whose calls have run thousands of
-    operations, and the array code before.
+    "reference" is the array code that says what everything means. "cpu" compiles a program on arrays of NumPy with LLVM, at its
+    first call. "cuda" compiles programs on arrays of CuPy for NVIDIA's GPUs. "auto", the default, takes "cuda" for arrays of
+    CuPy and "cpu" for those of NumPy; the array code runs until a program that is called again is compiled, which a thread does
+    in the background. The environment variable CATAD_COMPILE sets this: "background", "now" (the caller waits), or "never".
     Arrays that the engine does not run, such as those of CuPy on the CPU, run on the array code. `ct.engine.register` adds names.
     On a GPU, indices out of range are told when the host next looks: at a later call, or in `ct.synchronize`. With
     `checks="now"` each check waits for the GPU and raises in place; "late" is the default, and None leaves it as it is. With

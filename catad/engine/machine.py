@@ -67,14 +67,8 @@ class Compiled(Protocol):
 
 
 class Machine(Protocol):
-    """A machine: it compiles stages and runs them.
+    """A machine: it compiles stages and runs them. Formulas that hold for some numbers only are not among them."""
 
-    `looks` is whether it may look at the numbers of an array between passes; then `checks` say whether all of them are "normal",
-    or each is a "number" and not NaN.
-    """
-
-    looks: bool = True
-    checks: Mapping[str, Callable[[Any], bool]]
     rows_from: float = inf  # bytes that several stages read and write, from which on they run row by row
 
     def way_of(self, stage: Ready, place: Sequence[int], arrays: Sequence[Any], outs: Sequence[Any]) -> Way:

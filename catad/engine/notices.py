@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
 
 from catad.errors import CatadNotice
 
@@ -30,6 +33,10 @@ def notice(key: Hashable, text: str, stacklevel: int = 2) -> bool:
     1
     >>> forget("doctest")
     """
+    holder = _held.get()
+    if holder is not None:
+        holder.append(lambda: notice(key, text, stacklevel))
+        return False
     with _lock:
         if key in _given:
             return False
@@ -37,6 +44,19 @@ def notice(key: Hashable, text: str, stacklevel: int = 2) -> bool:
     # The lock is free by now: what a warning is turned into may be an error, or code that gives a notice itself.
     warnings.warn(text, CatadNotice, stacklevel=stacklevel + 1)
     return True
+
+
+_held: ContextVar[list[Callable[[], Any]] | None] = ContextVar("held notices", default=None)
+
+
+@contextmanager
+def held(found: list[Callable[[], Any]]) -> Iterator[None]:
+    """Notices of this block are kept, to be given later by calling what is in the list."""
+    token = _held.set(found)
+    try:
+        yield
+    finally:
+        _held.reset(token)
 
 
 def forget(key: Hashable | None = None) -> None:

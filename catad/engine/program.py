@@ -5,17 +5,17 @@ A program has a run for each engine that it met (`run.py`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from catad.arrays import Array, apart, common_module
 from catad.boxes import Nesting, Primitive
+from catad.engine import background, profile
 from catad.engine.backend import Engine, Step
 from catad.engine.choice import engine_of
 from catad.engine.counting import counting, not_counting
-from catad.engine.cpu.engine import OFTEN, WHOLE
 from catad.engine.fuse import fuse
 from catad.engine.in_force import AUTO, chosen, every_call
 from catad.engine.reference import REFERENCE
@@ -39,30 +39,24 @@ class Program:
     """A wiring ready to run. `program(xp, leaves)` gives the leaves of the result, which callers may keep and write into.
 
     `program.inside(xp, leaves)` is for a kernel of another program: its results may be views of arguments and constants.
-    A program of many boxes counts as small up to `small` numbers in its largest array: its first call compiles nothing, and when
-    it runs often it is compiled as one function.
     """
 
-    __slots__ = ("_runs", "_settled", "_weight", "boxes", "checked", "largest", "ran", "small", "wiring")
+    __slots__ = ("_calls", "_cost", "_job", "_runs", "_settled", "boxes", "checked", "wiring")
 
-    def __init__(self, wiring: Wiring, small: int = 0) -> None:
+    def __init__(self, wiring: Wiring) -> None:
         wiring = fuse(erased(wiring), horizontal=True)
         self.wiring = wiring
         self.boxes = tuple([box for box in wiring.boxes if box.ins])
-        self.checked, self.small = False, small
-        self.ran, self._weight = 0, -1
-        self._settled: tuple[bool, Run] | None = None  # what "auto" runs from now on, and whether each call looks for races
-        self._runs: dict[tuple[Engine, bool], Run] = {}  # by engine, and whether each call looks for races
-        own = [box for box in self.boxes if not isinstance(box.primitive, Nesting)]  # programs inside choose by themselves
-        sizes = [wiring.wires[k].size for box in own for k in (*box.ins, *box.outs)]
-        inner = [box.primitive for box in self.boxes if isinstance(box.primitive, Nesting)]
-        if not own:  # loops alone: what a step reads
-            sizes = [leaf.size for primitive in inner for _, _, dom in primitive.programs() for leaf in dom.leaves]
-        self.largest = max(sizes, default=0)  # numbers
+        self.checked = False
+        self._calls = 0  # that array code has served
+        self._cost: Cost | None = None
+        self._job: background.Job | None = None
+        self._settled: _Settled | None = None  # what "auto" runs from now on
+        self._runs: dict[tuple[Engine, bool, bool], Run] = {}  # by engine, whether each call looks for races, or is timed
 
     def on(self, engine: Engine) -> Run:
         """The run of the program on an engine, made once."""
-        key = engine, every_call()
+        key = engine, every_call(), profile.active()
         found = self._runs.get(key)
         if found is None:
             found = self._runs[key] = self._run(engine.steps(self.wiring), self.wiring.outputs)
@@ -82,14 +76,28 @@ class Program:
         return cost_of_wiring(self.wiring)
 
     @property
-    def weight(self) -> int:
-        """About the operations on arrays that a call runs, those of programs within it each time that they run."""
-        if self._weight < 0:
-            self._weight = _weight(self, DEEP)
-        return self._weight
+    def cost(self) -> Cost:
+        """About what a call of the array code costs, and what compiling costs."""
+        if self._cost is None:
+            boxes = _cost(self, DEEP)
+            self._cost = Cost(boxes.call + NUMBER * self.operations, boxes.compiling + COMPILED)
+        return self._cost
 
     def __call__(self, xp: Any, leaves: Sequence[Array]) -> list[Array]:
+        settled = self._settled
+        if settled is not None and settled[2] is not None and xp is np and self._goes_on(settled[0]) and counting() is None:
+            made: list[Array] | None
+            try:
+                made = settled[2](leaves)
+            except MemoryError:
+                made = None
+            if made is not None:
+                return [one if one.ndim else one[()] for one in made]
         return apart(self.inside(xp, leaves), leaves)
+
+    def _goes_on(self, looks: bool) -> bool:
+        """Whether "auto" runs what it has settled on."""
+        return chosen.get() == AUTO and looks == every_call() and not profile.active()
 
     def inside(self, xp: Any, leaves: Sequence[Array]) -> list[Array]:
         """The same, without copies where views will do."""
@@ -98,26 +106,62 @@ class Program:
             tally.add(self.operations)
             with not_counting():
                 return self.inside(xp, leaves)
-        return self.ready(xp, leaves)(xp, leaves)
-
-    def engine(self, xp: Any, first: bool = False) -> Engine:
-        """The engine that runs the program on arrays of a library now; `first` says that it has not run yet."""
-        largest = 0 if (first or self.ran >= OFTEN) and self.largest <= self.small else self.largest
-        return engine_of(xp, largest, self.weight, self.ran)
+        run = self.ready(xp, leaves)
+        if self._settled is None and xp is np and chosen.get() == AUTO and run is self.reference:
+            with background.serving():
+                return run(xp, leaves)
+        return run(xp, leaves)
 
     def ready(self, xp: Any, leaves: Sequence[Array]) -> Run:
         """The run for these arrays."""
         if not self.checked:
             self._check(xp, leaves)
         settled = self._settled
-        if settled is not None and xp is np and chosen.get() == AUTO and settled[0] == every_call():
+        if settled is not None and xp is np and self._goes_on(settled[0]):
             return settled[1]
-        first, self.ran = not self.ran, self.ran + self.weight
-        engine = self.engine(xp, first)
-        found = self.on(engine)
-        if engine is WHOLE and self.ran >= OFTEN and chosen.get() == AUTO:  # it is asked first, and says yes for ever
-            self._settled = every_call(), found
-        return found
+        engine = engine_of(xp)
+        if not engine.serves or chosen.get() != AUTO or profile.active():
+            return self.on(engine)
+        return self._served(engine)
+
+    def is_compiled(self, xp: Any) -> bool:
+        """Whether the next call runs compiled code of the CPU."""
+        engine = engine_of(xp)
+        return engine.serves and (chosen.get() != AUTO or (engine, every_call(), False) in self._runs)
+
+    def _served(self, engine: Engine) -> Run:
+        """Compiled code where it is there, array code until then."""
+        mode, job = background.mode(), self._job
+        if job is not None and job.ready:
+            self._job = None
+            job.finish()
+        if (engine, every_call(), False) in self._runs and (job is None or job.ready):
+            return self._compiled(engine)
+        if mode == background.NEVER or background.is_served():
+            return self.reference
+        call, compiling = self.cost
+        self._calls += 1
+        spent = self._calls * call
+        if (spent if mode == background.NOW else call) >= compiling:
+            return self._compiled(engine)
+        if job is not None and not job.lost:
+            job.cost = spent
+        elif mode == background.BACKGROUND and (self._calls >= CALLS or spent >= compiling):
+            self._job = background.submit(lambda: self._prepare(engine), spent, engine.name)
+        return self.reference
+
+    def _compiled(self, engine: Engine) -> Run:
+        """Compiled code from now on."""
+        run = self.on(engine)
+        self._settled = every_call(), run, getattr(run.alone, "made_of", None) if getattr(run.alone, "is_plain", False) else None
+        return run
+
+    def _prepare(self, engine: Engine) -> None:
+        """Compile, without running it."""
+        for kernel, *_ in self.on(engine).steps:
+            compile_ = getattr(kernel, "compile", None)
+            if compile_ is not None:
+                compile_()
 
     def _check(self, xp: Any, leaves: Sequence[Array]) -> None:
         """Checks primitives on the values of the first call: neutral elements, associativity.
@@ -149,17 +193,34 @@ class Program:
         return run, box.ins, box.outs if runs else ()
 
 
+_Settled = tuple[bool, Run, Callable[[Sequence[Array]], list[Array] | None] | None]
+"""Whether each call looks for races, the run, and what gives its results at once, where that is one compiled function."""
+
+
+class Cost(NamedTuple):
+    """About the seconds of a call of the array code of a program, and of compiling it."""
+
+    call: float
+    compiling: float
+
+
+CALLS = 3  # of a program, from which on it is worth compiling in the background
 DEEP = 8  # levels of programs within programs that are counted
-BOX = 5  # operations of NumPy that running a box takes as long as, itself
+BOX, NUMBER = 5e-6, 1e-9  # seconds that array code takes for a box, and for an operation on a number
+COMPILED, EACH = 1e-2, 1.5e-3  # seconds that compiling takes, and those for each box (all four on a machine of two cores)
 
 
-def _weight(program: Program, deep: int) -> int:
-    total = 0
+def _cost(program: Program, deep: int) -> Cost:
+    """An estimate: array code runs the boxes of an inner program each time, a compiler reads them once."""
+    call, compiling = 0.0, 0.0
     for box in program.boxes:
-        total += BOX + (operations(box.primitive.function) if isinstance(box.primitive, Map) else 0)
+        compiling += EACH
+        call += BOX * (operations(box.primitive.function) if isinstance(box.primitive, Map) else 1)
         if isinstance(box.primitive, Nesting) and deep:
-            total += sum([times * _weight(program_of(term, dom)[0], deep - 1) for times, term, dom in box.primitive.programs()])
-    return total
+            for times, term, dom in box.primitive.programs():
+                inner = _cost(program_of(term, dom)[0], deep - 1)
+                call, compiling = call + times * inner.call, compiling + inner.compiling
+    return Cost(call, compiling)
 
 
 def program_of(term: D, dom: Space) -> tuple[Program, Space]:

@@ -21,7 +21,7 @@ class RowsRunner(StageRunner):
         self.machine, self.rows, self.apart, self.name = machine, rows, apart, name
         self.empty, self.given = machine.empty, machine.prepared
         self.ins, outs = spaces
-        self.needs, self.nothing = [], False
+        self.nothing = False
         self.results = [(out.shape, out.dtype) for out in outs]
         self.ways = {}
         self.fallback = self._one_by_one

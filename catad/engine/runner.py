@@ -52,7 +52,7 @@ class _timed:
             profile.record(self.name, self.seconds, self.took(), self.moved, self.machine.copy_bandwidth)
 
 
-def _tell(boxes: str, error: CannotPrint) -> None:
+def tell(boxes: str, error: CannotPrint) -> None:
     """Give the notice that the array code of boxes runs: once for what cannot be printed, or once for boxes without a kernel."""
     key = (error.construct, boxes if error.why == errors.NO_KERNEL else "")
     notices.notice(key, errors.array_code_runs(error.construct, error.why, boxes), 3)
@@ -74,7 +74,6 @@ class StageRunner:
         self.empty, self.given = machine.empty, machine.prepared
         self.ins, outs = spaces
         self.place = [ins.index(p.wire) if p.wire >= 0 else -1 for p in stage.reads]
-        self.needs = [(ins.index(k), machine.checks[what]) for k, what in stage.needs]
         self.results = [(out.shape, np.dtype(sink.dtype)) for out, sink in zip(outs, stage.body.sinks, strict=True)]
         self.nothing = 0 in stage.shape  # there is no number to compute
         self.ways: dict[Any, Way | None] = {}
@@ -89,7 +88,7 @@ class StageRunner:
             way = self.ways[key]
         except KeyError:
             way = self.ways[key] = self._way(given, outs)
-        if way is None or (self.needs and not all(holds(given[at]) for at, holds in self.needs)):
+        if way is None:
             return self.fallback(xp, *given)
         try:
             if profile.active():
@@ -99,7 +98,7 @@ class StageRunner:
             else:
                 way.run(given, outs)
         except CannotPrint as error:  # of a device that cannot hold the code
-            _tell(self.name, error)
+            tell(self.name, error)
             self.ways[key] = None
             return self.fallback(xp, *given)
         return outs[0] if len(outs) == 1 else outs
@@ -117,7 +116,7 @@ class StageRunner:
         try:
             return self._compiled(arrays, outs)
         except CannotPrint as error:
-            _tell(self.name, error)
+            tell(self.name, error)
             return None
 
     def _compiled(self, arrays: Sequence[Any], outs: Sequence[Any]) -> Way | None:
@@ -143,7 +142,7 @@ class Standalone:
             return None
 
     def _cannot(self, error: CannotPrint) -> None:
-        _tell(self.name, error)
+        tell(self.name, error)
         self.made = None
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:

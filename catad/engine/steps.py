@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from math import inf
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from catad.engine.run import Run
 from catad.engine.runner import StageRunner, Standalone
 from catad.engine.stages.bin_boxes import member
 from catad.engine.stages.bins import Member
-from catad.engine.stages.exactly import laid_out_exactly, unconditional
+from catad.engine.stages.exactly import members, unconditional
 from catad.engine.stages.fuse_producers import Producer, fused_producers
 from catad.engine.stages.fuse_siblings import fused_siblings
 from catad.engine.stages.group import Group, grouped, in_order, united
@@ -26,14 +26,12 @@ from catad.engine.stages.split import split
 from catad.engine.stages.stage import Stage
 from catad.engine.stages.tiles import tiled
 from catad.engine.stages.within_rows import within_rows
-from catad.late import late
-from catad.spaces import Product
-from catad.wiring import Box, Builder, Wiring
+from catad.wiring import Box, Wiring
 
 
 def steps(wiring: Wiring, machine: Machine) -> list[Step]:
     """The steps that a machine runs in order: a callable on arrays, the wires that it reads, the wires that it writes."""
-    wiring = split(tiled(one_hot(within_rows(with_resets(wiring if machine.looks else unconditional(wiring))))))
+    wiring = split(tiled(one_hot(within_rows(with_resets(unconditional(wiring))))))
     found = Partition(wiring)
     reads = [_reads(item) for item in found.items]
     passes = fused_siblings(found, reads)
@@ -145,7 +143,7 @@ def _part(found: Partition, g: int, taken: Producer | None, there: set[int]) -> 
     stage = found.items[taken.item]
     assert isinstance(stage, Stage)
     values = [k for k in box.ins[1:] if found.produced.get(k) == taken.item]
-    boxes, ins = _members(found, values, taken.reads, there)
+    boxes, ins = members(found, values, taken.reads, there)
     names = " ".join([*dict.fromkeys(stage.members), name])
     return _Part(member(box.primitive, spaces, taken.before), taken.reads, ins, (*boxes, box), names)
 
@@ -159,52 +157,10 @@ def _reads(item: Item) -> set[int]:
 def _stage(machine: Machine, found: Partition, stage: Stage, outs: tuple[int, ...], there: set[int]) -> Step:
     wiring = found.wiring
     made = ready(stage, outs, wiring.wires)
-    members, ins = _members(found, outs, [p.wire for p in made.reads if p.wire >= 0], there)
+    boxes, ins = members(found, outs, [p.wire for p in made.reads if p.wire >= 0], there)
     spaces = wiring.spaces(ins), wiring.spaces(outs)
     name = " ".join(dict.fromkeys(stage.members))
-    other = _without_shortcuts(wiring, members, ins, outs) if stage.needs else ArrayCode(wiring, members, ins, outs)
-    return StageRunner(machine, made, ins, spaces, other, name), ins, outs
-
-
-def _members(
-    found: Partition, outs: Sequence[int], reads: Sequence[int], there: set[int]
-) -> tuple[list[Box], tuple[int, ...]]:
-    """The boxes that make some wires of those that are there, in their order, and the wires that they or the stage read.
-
-    What is not there, since a stage has taken it in, is made again: so these boxes can run wherever the stage can.
-    """
-    maker, place = found.makers
-    order: dict[tuple[int, ...], Box] = {}
-    ins = dict.fromkeys(reads)
-    seen: set[int] = set()
-    stack = [(k, False) for k in outs]
-    while stack:
-        k, ready_ = stack.pop()
-        if ready_:
-            order.setdefault(maker[k].outs, maker[k])
-        elif k in there:
-            ins[k] = None
-        elif k not in seen:
-            seen.add(k)
-            stack.append((k, True))
-            stack += [(i, False) for i in maker[k].ins]
-    return sorted(order.values(), key=lambda box: place[box.outs[0]]), tuple(ins)
-
-
-def _without_shortcuts(wiring: Wiring, boxes: Sequence[Box], ins: Sequence[int], outs: Sequence[int]) -> Callable[..., Any]:
-    """The same boxes as a program without shortcuts, for all numbers."""
-    b = Builder()
-    starts = tuple([b.wire(wiring.wires[k]) for k in ins])
-    at = dict(zip(ins, starts, strict=True))
-    laid_out_exactly(b, boxes, at)  # a box may make again what is there
-    dom = Product(tuple([wiring.wires[k] for k in ins]))
-    program = late().Program(b.finish(dom, starts, tuple([at[k] for k in outs])))
-
-    def run(xp: Any, *arrays: Any) -> Any:
-        made = program.inside(xp, arrays)
-        return made[0] if len(made) == 1 else made
-
-    return run
+    return StageRunner(machine, made, ins, spaces, ArrayCode(wiring, boxes, ins, outs), name), ins, outs
 
 
 class ArrayCode:

@@ -19,6 +19,15 @@ def no_llvm(why: str) -> str:
     )
 
 
+def no_such_compile_mode(said: str, modes: Sequence[str]) -> str:
+    return text(
+        "the environment variable CATAD_COMPILE has an unknown value",
+        given=repr(said),
+        expected=" or ".join(map(repr, modes)),
+        do="unset it, or set it to one of these before the program runs",
+    )
+
+
 def no_gpu(why: str) -> str:
     return text(
         'the engine "cuda" finds no GPU to run on; arrays of CuPy run on their array code, as far as there are any',

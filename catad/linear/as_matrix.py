@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 DENSE_LIMIT = 10_000_000  # numbers; `todense` beyond it wants force=True
 KEPT_BASIS = 256  # vectors of a basis that a program which writes a map out keeps
-SMALL = 1 << 18  # numbers in the largest array of such a program up to which all its boxes are better compiled as one function
 PUSHED = 1 << 24  # operations of a basis through a map up to which no product is looked for
 AT_ONCE = 1 << 20  # numbers of an array that is made together with the map
 SPARSE = 16  # what an operation of a product of sparse matrices costs, in operations on dense arrays
@@ -107,7 +106,7 @@ def _written_out(structure: Structure, shape: tuple[int, ...] | None) -> Any:
     b = Builder()
     slots = tuple([b.wire(space) for space in structure.slots])
     out = matrix_on(b, structure, slots, shape)
-    return late().Program(b.finish(Product(structure.slots), slots, (out,)), SMALL)
+    return late().Program(b.finish(Product(structure.slots), slots, (out,)))
 
 
 def _cheaper(linear: LinearMap) -> LinearMap:

@@ -29,7 +29,6 @@ from catad.recent import Recent
 from catad.spaces import Product, Tensor
 from catad.wiring import Builder, Wire
 
-SMALL = 1 << 18  # numbers in the largest array of such a program up to which all its boxes are better compiled as one function
 FULL = 4  # a part with a place in so many, or more, is read off its array
 SMALL_PART = 1 << 10  # numbers in the array of a part up to which it is read off in any case
 WRITTEN = 1 << 24  # numbers that applying a map to all colours may write; more are multiplied out first, or read from entries
@@ -140,7 +139,7 @@ def _compressed(structure: Structure, slots: Sequence[Array], most: int) -> Comp
         made += outs
         start += sum([out.space.size for out in outs])
     values = _read(b, made, index, dtype)
-    program = late().Program(b.finish(Product(structure.slots), wires, (values,)), SMALL)
+    program = late().Program(b.finish(Product(structure.slots), wires, (values,)))
     indptr = np.searchsorted(found.rows, np.arange(structure.rows + 1))
     kind = np.int32 if max(len(found), structure.columns) < 1 << 31 else np.int64
     flat = found.rows * structure.columns + found.columns

@@ -104,7 +104,7 @@ def _of_functions(xp: Any) -> dict[str, Rates]:
     if xp is not np or not target.available():
         return {}
     make = _kernels()["Map"]
-    with use_engine("whole"):
+    with use_engine("cpu"):
         (call, *_), (large, nbytes, _) = _measured(xp, *make(1)), _measured(xp, *make(WITHIN_CACHE))
         products = _of_products(xp, FEW_ROWS)
     return {CALL: Rates(call, max(0.0, large - call) / nbytes, 0.0), WITHIN: products}

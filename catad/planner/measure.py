@@ -63,5 +63,5 @@ def measured(program: Program, arrays: Sequence[Any], run: Callable[[], Any] | N
         start = time.perf_counter()
         call()
         best = min(best, time.perf_counter() - start)
-    whole = program.engine(xp).name == "whole"
+    whole = program.is_compiled(xp)
     return Measured(estimate(program, stored(xp), whole), best, whole)

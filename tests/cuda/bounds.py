@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import catad as ct
-from catad.engine.cpu.launch import way_of as cpu_way_of
+from catad.engine.cpu.blocked import Blocked, blocked
+from catad.engine.cpu.call import Call
 from catad.engine.cpu.rows import by_rows as cpu_by_rows
 from catad.engine.cpu.run import target as cpu_target
 from catad.engine.cuda import target
@@ -25,6 +26,7 @@ from catad.engine.cuda.kernel import Code
 from catad.engine.cuda.machine import GpuMachine
 from catad.engine.cuda.simt import Simt
 from catad.engine.llvm import with_module
+from catad.engine.stages.layout import layout
 from catad.scalar import llvm
 from catad.testing.emulator import EmulatedGpu
 
@@ -98,11 +100,17 @@ def kernels(name: str) -> tuple[list[Callable[[], str]], list[Callable[[], str]]
     gpu = [_printer(code) for code in dict.fromkeys(engine.device.launched)]
     cpu: list[Callable[[], str]] = []
     for stage in met:
-        way: Any = cpu_way_of(*stage)
+        way = _on_cpu(*stage)
         cpu += [lambda code=part.code: code.text for part in _calls(way)]
     for group in groups:
         cpu += [lambda code=one.call.code: code.text for one in cpu_by_rows(*group).members]  # type: ignore[union-attr]
     return gpu, cpu
+
+
+def _on_cpu(stage: Any, place: Sequence[int], arrays: Sequence[Any], outs: Sequence[Any]) -> Any:
+    how = layout(stage, [arrays[at].strides if at >= 0 else (1,) for at in place] + [out.strides for out in outs])
+    assert how is not None
+    return Blocked(how, place, False) if blocked(how) else Call(how, place)
 
 
 def _calls(way: Any) -> list[Any]:

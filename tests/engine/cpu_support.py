@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 import catad as ct
 from catad import term_cache
 from catad.engine import keys
-from catad.engine.cpu import blocked, call, launch
+from catad.engine.cpu import blocked, call
 from catad.engine.cpu.nests import blocks as blocks_of_lines
 from catad.engine.cpu.nests import folds, nest
 from catad.engine.cpu.run import kernel
+from catad.engine.cpu.whole import by_address
 from catad.engine.program import program_of
 from catad.engine.stages import partition
 from catad.engine.stages.split import split
@@ -123,8 +124,10 @@ def shared(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def small_thresholds(monkeypatch: pytest.MonkeyPatch) -> None:
     """As `shared`, for code that makes its own programs; programs made before keep their layouts."""
-    monkeypatch.setattr(call, "GRAIN", 1)
-    monkeypatch.setattr(launch, "STREAMED", 1)
+    for module in (call, by_address):
+        monkeypatch.setattr(module, "GRAIN", 1)
+    for name in ("STREAMED", "FROM"):
+        monkeypatch.setattr(by_address, name, 1)
 
 
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,7 +94,7 @@ def main(side: str) -> None:
             with ct.use_engine("reference"):
                 found.append((f"{name}, {n}", g, at, flatten(g(*at))))
     buffers.empty = lambda shape, dtype: fenced(shape, dtype, behind)
-    for (name, g, at, expected), engine in itertools.product(found, ("cpu", "whole")):
+    for (name, g, at, expected), engine in itertools.product(found, ("cpu",)):
         print(f"{name}, {engine}", flush=True)
         given = [fenced(one.shape, one.dtype, behind) for one in at]
         for one, numbers in zip(given, at, strict=True):

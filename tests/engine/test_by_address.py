@@ -40,7 +40,7 @@ PROGRAMS = {one.__name__: one for one in (price, stencil, along_columns)}
 def test_values_are_those_of_stages_and_of_the_reference(name: str, n: int, dtype: Any) -> None:
     rng = np.random.default_rng(n)
     f, x = ct.function(PROGRAMS[name]), (rng.uniform(0.5, 2.0, n).astype(dtype), rng.uniform(0.5, 2.0, n).astype(dtype))
-    made = on("whole", f, *x)
+    made = on("cpu", f, *x)
     assert_same(made, on("cpu", f, *x), (name, n))
     assert_near(made, on("reference", f, *x), note=(name, n))
 
@@ -51,18 +51,18 @@ def test_gradients_have_the_same_bits_on_any_number_of_threads(n: int) -> None:
     x, y = rng.uniform(0.5, 2.0, (2, n))
     f = ct.grad(ct.function(lambda x, y: np.sum(price(x, y)[0] * stencil(x, y))), argnums=(0, 1))
     with ct.num_threads(1):
-        alone = on("whole", f, x, y)
+        alone = on("cpu", f, x, y)
     assert_near(alone, on("reference", f, x, y), note=n)
     for count in (2, 3, 8):
         with ct.num_threads(count):
-            assert_same(on("whole", f, x, y), alone, count)
+            assert_same(on("cpu", f, x, y), alone, count)
 
 
 def test_one_kernel_serves_programs_of_all_sizes() -> None:
     f = ct.function(lambda x: np.tanh(np.sqrt(x * 1.0625 + 3.5)) * 0.1328125)  # no other test has this work
-    on("whole", f, np.ones(1000))
+    on("cpu", f, np.ones(1000))
     before = target.counts["compiled"]
-    assert np.allclose(on("whole", f, np.ones(2000))[0], on("reference", f, np.ones(2000))[0])
+    assert np.allclose(on("cpu", f, np.ones(2000))[0], on("reference", f, np.ones(2000))[0])
     text = f.at(np.ones(2000)).source("llvm", ct.f64[2000])
     assert target.counts["compiled"] - before <= 2  # the function that calls the kernel, and the stage that is shown
     assert text.count("@kernel(") >= 1
@@ -71,7 +71,7 @@ def test_one_kernel_serves_programs_of_all_sizes() -> None:
 def test_errors_and_interrupts_come_out_as_from_other_passes() -> None:
     f = ct.function(lambda x, k: np.sum(x[k] * 2.0))
     x, k = np.ones(4000), np.arange(4000)
-    assert on("whole", f, x, k)[0] == 8000.0
+    assert on("cpu", f, x, k)[0] == 8000.0
     k[17] = 5000
     with pytest.raises(IndexError, match="5000"):
-        on("whole", f, x, k)
+        on("cpu", f, x, k)

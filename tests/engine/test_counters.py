@@ -96,7 +96,7 @@ def check(name: str, ran: Ran) -> None:
     fn, x = PROGRAMS[name]
     want = leaves(fn(*[part.copy() for part in x]))
     f = ct.function(fn).at(ct.space_of(x[0] if len(x) == 1 else x))
-    with ct.use_engine("whole"):
+    with ct.use_engine("cpu"):
         got = leaves(f(*x))
     for a, b in zip(got, want, strict=True):
         np.testing.assert_array_equal(a, b)
@@ -125,7 +125,7 @@ def test_the_pullback_by_differences(ran: Ran, always: None) -> None:
     h = 1e-6
     want = np.vdot(w, in_place(A + h * w) - in_place(A - h * w)) / (2 * h)
     f = ct.function(in_place).at(ct.space_of(A))
-    with ct.use_engine("whole"):
+    with ct.use_engine("cpu"):
         pulled = ct.vjp(f, A)[1](w)
     np.testing.assert_allclose(np.vdot(pulled, w), want, rtol=1e-7)
 
@@ -137,7 +137,7 @@ def test_an_index_out_of_range_is_an_error(far: range, ran: Ran, always: None) -
             x[i] = x[i] + x[i + 1]
         return x
 
-    for engine in ("reference", "whole"):
+    for engine in ("reference", "cpu"):
         with ct.use_engine(engine), pytest.raises((IndexError, ct.CatadError)):
             ct.function(f)(random(40))
 

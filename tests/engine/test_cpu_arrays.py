@@ -222,7 +222,7 @@ def test_results_of_sixteen_megabytes_go_past_the_caches():
 
 def test_many_results_below_the_size_that_is_aligned(monkeypatch):
     """Results that are small one by one come from NumPy, wherever it puts them: none may be written in aligned vectors."""
-    monkeypatch.setattr("catad.engine.cpu.launch.STREAMED", 1 << 12)
+    monkeypatch.setattr("catad.engine.cpu.whole.by_address.STREAMED", 1 << 12)
     f = ct.compile(ct.map(lambda x: (x + 1.0, x + 2.0, x + 3.0, x + 4.0)), ct.f64[640])
     x = np.arange(640.0)
     keep = []

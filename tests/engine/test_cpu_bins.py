@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterator
 from itertools import product
@@ -12,15 +13,11 @@ import pytest
 
 import catad as ct
 from catad import buffers, scalar
-from catad.engine.cpu.bins import by_bin
-from catad.engine.cpu.bins.prefixes import _Prefixes
-from catad.engine.cpu.bins.text import PositionsText
-from catad.engine.cpu.machine import MACHINE
 from catad.engine.cpu.run import kernel, target
+from catad.engine.cpu.whole import by_bin
 from catad.engine.program import Program
 from catad.engine.stages.unswitch import usual
 from catad.engine.text import binned
-from catad.linear.gather import Indexing, ScatterAdded
 from catad.spaces import flatten
 from catad.vector.by_bin import PrefixByBin
 from catad.vector.monoid import monoid_of
@@ -35,7 +32,7 @@ pytestmark = [
     pytest.mark.full_code,
 ]
 
-INF = np.inf
+INF, PIECE = np.inf, 1 << 14
 CAPPED = (lambda a, b: min(a + b, 3.0)), 0.0
 FIRST = (lambda a, b: a if a != 0 else b), 0.0
 AFFINE = (lambda f, g: (f[0] * g[0], f[1] * g[0] + g[1])), (1.0, 0.0)
@@ -129,8 +126,8 @@ def test_histograms_and_their_gradients(name: str, dtype: str) -> None:
 @pytest.mark.parametrize("name", OPERATORS)
 @pytest.mark.parametrize("bins", [3, 300, 40_000])
 def test_many_values_in_pieces(name: str, bins: int) -> None:
-    """Enough of them for several groups, and for pieces that advance together where bins are few."""
-    rng, m = np.random.default_rng(2), 5 * by_bin.PIECE + 17
+    """Enough of them for units of units where bins are few."""
+    rng, m = np.random.default_rng(2), 5 * PIECE + 17
     if name in ("*", "affine"):
         x = elements(name, (m,), "float64", rng)
         x = tuple([1 + 1e-5 * (leaf - 1) for leaf in x]) if isinstance(x, tuple) else 1 + 1e-5 * (x - 1)
@@ -250,13 +247,16 @@ def test_nothing_is_sorted() -> None:
             assert not names & {"SortByBin", "StableOrder", "Scan", "Recurred"}, (name, names)
 
 
-def test_how_the_work_is_cut_depends_on_sizes_alone() -> None:
-    for work, count, size, held in product((0, 10, 10**5, 10**7), (0, 10, 10**7), (0, 31, 10**6), (0, 248, 8 * 10**6)):
-        found = []
-        for threads in (1, 2, 7):
-            ct.set_num_threads(threads)
-            found.append(by_bin.cut(work, count, size, held))
-        assert len(set(found)) == 1 and min(found[0]) >= 1
+@pytest.mark.parametrize("bins", [1, 7, 300])
+def test_sums_lose_few_digits(bins: int) -> None:
+    """Each sum of tenths is as good as if tens were added one after the other, whatever the number of elements."""
+    rng = np.random.default_rng(3)
+    index = rng.integers(0, bins, 300_000)
+    want = np.array([math.fsum([0.1] * int(n)) for n in np.bincount(index, minlength=bins)])
+    x, capped = np.full(len(index), 0.1), ct.histogram(lambda a, b: min(a + b, 1e9), 0.0, bins=bins)
+    with ct.use_engine("cpu"):
+        for f in (ct.histogram(ct.add, 0.0, bins=bins), capped):
+            assert np.all(np.abs(f(index, x) - want) <= 64 * np.finfo(float).eps * want), f
 
 
 # -- planted faults: each must be seen
@@ -267,7 +267,7 @@ def wrong(kind: Any, name: str, made: Any) -> bool:
     patch = pytest.MonkeyPatch()
     patch.setattr(kind, name, made)
     printed_anew(patch)
-    rng, m = np.random.default_rng(6), 3 * by_bin.PIECE
+    rng, m = np.random.default_rng(6), 3 * PIECE
     index = rng.integers(-1, 6, m)
     try:
         for name_ in ("capped", "first", "max", "argmax"):
@@ -287,7 +287,7 @@ def wrong(kind: Any, name: str, made: Any) -> bool:
 
 
 def test_planted_faults_are_seen() -> None:
-    joined, chosen, number = binned.joined, binned.chosen, PositionsText._number
+    joined, chosen, cast = binned.joined, binned.chosen, by_bin.cast
 
     def swapped(w: Any, what: Any, a: Any, b: Any) -> Any:
         return joined(w, what, b, a)
@@ -295,15 +295,14 @@ def test_planted_faults_are_seen() -> None:
     def always(w: Any, what: Any, condition: Any, a: Any, b: Any) -> Any:
         return chosen(w, what, "true", a, b)
 
-    def shifted(self: Any, i: str, *more: Any) -> Any:
-        return number(self, self.w.set(f"add i64 {i}, 1"), *more)
+    def shifted(w: Any, value: str, kind: Any, goal: Any) -> str:
+        return cast(w, w.set(f"add i64 {value}, 1") if kind == goal == np.int64 else value, kind, goal)
 
     assert not wrong(binned, "joined", joined)
     assert wrong(binned, "joined", swapped), "operands exchanged"
-    assert wrong(binned, "chosen", always), "the neutral element folded in, or an empty piece"
-    assert wrong(PositionsText, "_number", shifted), "the next position wins"
-    assert wrong(_Prefixes, "_place", lambda self, step, last: step), "both sides from the front"
-    assert wrong(_Prefixes, "_outside", lambda self, i: None), "what is dropped is not set"
+    assert wrong(binned, "chosen", always), "the neutral element folded in"
+    assert wrong(by_bin._Bins, "join", lambda self, later: None), "units left out"
+    assert wrong(by_bin, "cast", shifted), "the next position, and the next bin"
 
 
 @pytest.mark.parametrize("bins", [2, 5, 1000])
@@ -316,16 +315,6 @@ def test_extremes_of_rows_and_their_gradients(op: Any, rest: tuple[int, ...], bi
     w = rng.uniform(0.5, 1.5, (bins, *rest)).astype(np.float32)
     back = ct.fork(ct.exl >> f, ct.reverse_differential(f))
     cpu_support.assert_same(cpu_support.on("cpu", back, (x, w)), cpu_support.on("reference", back, (x, w)))
-
-
-def test_a_scatter_by_indices_of_each_number() -> None:
-    rng = np.random.default_rng(6)
-    for src, by, dst, sizes in (((0, 1), (2, 1), (2, 1), (5, 3, 4)), ((0, 1, 2), (2, 3), (3, 1, 2), (5, 3, 2, 4))):
-        how = Indexing(src, 0, by, dst, sizes)
-        index, v = rng.integers(-1, 6, how.shape(by)), rng.uniform(size=how.shape(dst))
-        put = ScatterAdded(how)
-        made = MACHINE.standalone(put, (ct.i64[how.shape(by)], ct.f64[how.shape(dst)]), {})
-        np.testing.assert_allclose(made(np, index, v), put.evaluate(np, index, v), rtol=1e-15)
 
 
 def test_an_operator_that_says_where_it_is_little_work_has_a_branch_there() -> None:

@@ -12,7 +12,7 @@ import pytest
 import catad as ct
 from catad import buffers
 from catad.engine import notices
-from catad.engine.cpu import call
+from catad.engine.cpu.whole.text import Text
 from catad.engine.text import numbers
 from catad.errors import CannotPrint
 
@@ -67,8 +67,8 @@ def test_a_notice_turned_into_an_error_leaves_the_program_usable(no_cosine):
 
 def test_the_text_that_llvm_refuses_is_saved_and_named(monkeypatch):
     printed_anew(monkeypatch)
-    text = call.Nest.text
-    monkeypatch.setattr(call.Nest, "text", lambda self: text(self).replace("ret void", "ret i7 what"))
+    text = Text.text
+    monkeypatch.setattr(Text, "text", lambda self: text(self).replace("ret void", "ret i7 what"))
     f = ct.map(lambda x: x * 3.0 + 0.125)
     with pytest.raises(ct.EngineError, match="LLVM could not parse") as error:
         on("cpu", f, X)
@@ -76,29 +76,30 @@ def test_the_text_that_llvm_refuses_is_saved_and_named(monkeypatch):
     assert "ret i7 what" in Path(saved).read_text()
     Path(saved).unlink()
     monkeypatch.undo()
-    assert_same(on("cpu", f, X), [X * 3.0 + 0.125])
+    assert_same(on("cpu", ct.map(lambda x: x * 3.0 + 0.125), X), [X * 3.0 + 0.125])
 
 
 @pytest.mark.parametrize("call", [0, 1, 2])
 def test_without_memory_nothing_is_half_written(monkeypatch, call):
     """Memory ends at the first, second or third result: the argument and earlier results stay, and the next call succeeds."""
     f = ct.map(lambda x: x + 1.0) >> ct.fork(ct.map(lambda x: (x * 2.0, x * 3.0)), ct.scan(ct.add, 0.0), ct.sum())
-    x = X.copy()
+    x = np.linspace(0.0, 1.0, buffers.LARGE // 8)
+    before = x.copy()
     want = on("cpu", f, x)
     kept = [a.copy() for a in want]
-    empty, made = buffers.empty, []
+    raw, made = buffers._raw, []
 
-    def short(shape, dtype):
-        made.append(shape)
+    def short(size):
+        made.append(size)
         if len(made) > call:
             raise MemoryError("no more")
-        return empty(shape, dtype)
+        return raw(size)
 
-    monkeypatch.setattr(buffers, "empty", short)
+    monkeypatch.setattr(buffers, "_raw", short)
     with pytest.raises(MemoryError):
         on("cpu", f, x)
     monkeypatch.undo()
-    assert np.array_equal(x, X)
+    assert np.array_equal(x, before)
     assert_same(want, kept)
     assert_same(on("cpu", f, x), want)
 

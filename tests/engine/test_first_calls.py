@@ -77,7 +77,7 @@ def test_lines_of_every_length_are_folded_as_the_array_code_folds_them(n, dtype)
     x = x.astype(dtype)
     x[3, n // 2] = 0
     for f in (ct.sum(axis=1), ct.max(axis=1), ct.sum(axis=0), ct.fork(ct.sum(axis=1), ct.square >> ct.sum(axis=1))):
-        for engine in ("cpu", "whole"):
+        for engine in ("cpu",):
             for got, want in zip(on(engine, f, x), on("reference", f, x), strict=True):
                 assert got.dtype == want.dtype
                 np.testing.assert_allclose(got, want, rtol={"float32": 1e-5, "float64": 1e-12, "int64": 0}[dtype])
@@ -87,7 +87,7 @@ def test_lines_of_every_length_are_folded_as_the_array_code_folds_them(n, dtype)
 def test_sums_of_short_lines_have_the_bits_of_a_loop(n):
     x = np.random.default_rng(n).standard_normal((9, n))
     want = np.array([sum(row[1:].tolist(), row[0]) for row in x])
-    for engine in ("cpu", "whole"):
+    for engine in ("cpu",):
         (got,) = on(engine, ct.sum(axis=1), x)
         assert np.array_equal(got, want), engine
 
@@ -107,7 +107,7 @@ def grown(x: np.ndarray) -> np.ndarray:
     return x
 
 
-@pytest.mark.parametrize("engine", ["reference", "auto", "whole"])
+@pytest.mark.parametrize("engine", ["reference", "auto", "cpu"])
 def test_a_while_loop_that_was_called_before_is_found_at_once_for_every_number_of_steps(engine, monkeypatch):
     slow: list[int] = []
     before = calling._call
@@ -121,7 +121,7 @@ def test_a_while_loop_that_was_called_before_is_found_at_once_for_every_number_o
         assert not slow
 
 
-@pytest.mark.parametrize("engine", ["reference", "auto", "whole"])
+@pytest.mark.parametrize("engine", ["reference", "auto", "cpu"])
 def test_values_between_gradients_of_a_while_loop_with_other_numbers_of_steps(engine):
     f = ct.function(lambda x: np.sum(GROW(x)))
     with ct.use_engine(engine):
@@ -138,7 +138,7 @@ def test_values_between_gradients_of_a_while_loop_with_other_numbers_of_steps(en
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_the_handler_of_ctrl_c_is_what_it_was_after_calls_and_after_it_has_changed(interruptible):
     x = np.ones(4)
-    with ct.use_engine("whole"):
+    with ct.use_engine("cpu"):
         GROW(x)
         GROW(x)
         for changed in (lambda: signal.siginterrupt(signal.SIGINT, False), lambda: signal.siginterrupt(signal.SIGINT, True)):
@@ -164,7 +164,7 @@ def repeated(many: int) -> ct.D:
 
 def functions_of(f: ct.D, x: np.ndarray, ran: Ran) -> int:
     """The functions that one program of stages has, besides its kernel; all of it is compiled as one."""
-    with ct.use_engine("whole"):
+    with ct.use_engine("cpu"):
         got = f(x)
     with ct.use_engine("reference"):
         np.testing.assert_allclose(got, f(x), rtol=1e-12)
@@ -183,7 +183,7 @@ def test_equal_steps_share_their_functions_so_text_and_compilation_do_not_grow(r
 def test_what_is_called_often_is_not_inlined_and_what_is_called_rarely_is(ran: Ran):
     x = np.ones(10)
     for many, how in ((3, "alwaysinline"), (40, "noinline")):
-        with ct.use_engine("whole"):
+        with ct.use_engine("cpu"):
             repeated(many)(x)
         groups = dict(re.findall(r"attributes #(\d+) = { (\w+) }", ran.programs[-1].printed))
         called = Counter(re.findall(r"call void @(?:stage|box)(\d+)\(", ran.programs[-1].printed))
@@ -203,7 +203,7 @@ def test_calls_that_are_inlined_make_the_text_little_longer(ran: Ran):
         return x
 
     x = np.random.default_rng(0).standard_normal(300)
-    with ct.use_engine("whole"):
+    with ct.use_engine("cpu"):
         got = ct.value_and_grad(stepped >> ct.sum())(x)
     with ct.use_engine("reference"):
         want = ct.value_and_grad(stepped >> ct.sum())(x)
@@ -229,7 +229,7 @@ def test_equal_moves_in_place_and_elsewhere_are_different_functions(ran: Ran):
         return x, y, z
 
     x = np.random.default_rng(0).standard_normal(7)
-    for got, want in zip(on("whole", moved, x.copy()), moved_by_hand(x.copy()), strict=True):
+    for got, want in zip(on("cpu", moved, x.copy()), moved_by_hand(x.copy()), strict=True):
         assert np.array_equal(got, want)
 
 
@@ -246,9 +246,9 @@ def moved_by_hand(x: np.ndarray) -> tuple[np.ndarray, ...]:
 def test_planted_functions_shared_whatever_their_sizes_are_are_caught(ran: Ran, monkeypatch: pytest.MonkeyPatch):
     f = ct.fork(ct.proj(0) >> ct.scan(ct.add, 0.0), ct.proj(1) >> ct.scan(ct.add, 0.0))
     x = (np.arange(5.0), np.arange(9.0))
-    assert all(np.array_equal(a, np.cumsum(b)) for a, b in zip(on("whole", f, x), x, strict=True))
+    assert all(np.array_equal(a, np.cumsum(b)) for a, b in zip(on("cpu", f, x), x, strict=True))
     anew(monkeypatch)
     original = Text.function
     monkeypatch.setattr(Text, "function", lambda self, key, write: original(self, "same", write))
     x = (-np.arange(5.0), 1.0 - np.arange(9.0))  # what lies in memory from before is not right by chance
-    assert not all(np.array_equal(a, np.cumsum(b)) for a, b in zip(on("whole", f, x), x, strict=True))
+    assert not all(np.array_equal(a, np.cumsum(b)) for a, b in zip(on("cpu", f, x), x, strict=True))

@@ -49,7 +49,7 @@ WIDTHS = {
 
 
 @pytest.mark.quick(6)
-@pytest.mark.parametrize("engine", ["cpu", "whole"])
+@pytest.mark.parametrize("engine", ["cpu"])
 @pytest.mark.parametrize("widths", WIDTHS)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_values_and_derivatives(name: str, widths: str, engine: str) -> None:

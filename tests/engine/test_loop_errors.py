@@ -11,7 +11,7 @@ import catad as ct
 from catad import errors
 
 pytestmark = pytest.mark.numpy_only
-ENGINES = ("whole", "cpu", "auto", "reference")
+ENGINES = ("cpu", "auto", "reference")
 N = 20
 
 

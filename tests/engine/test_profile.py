@@ -139,7 +139,7 @@ INDEX = np.arange(M) % 5
         (ct.sin, (X,), "Map", 16 * M),
         (ct.histogram(ct.add, 0.0, 5), (INDEX, X), "ScatterAdded", 16 * M + 8 * 5),
         (ct.histogram(ct.add, 0.0, 8 * M), (INDEX, X), "ScatterAdded", 16 * M + 8 * 8 * M),  # places are set to zero
-        (ct.histogram(ct.add, 0.0, 100 * M), (INDEX, X), "ScatterAdded", 24 * M),  # nothing but places of elements is touched
+        (ct.histogram(ct.add, 0.0, 100 * M), (INDEX, X), "ScatterAdded", 16 * M + 8 * 100 * M),
         (ct.histogram(ct.maximum, -np.inf, 5), (INDEX, X), "FoldByBin", 16 * M + 8 * 5),
     ],
     ids=["stage", "sums by bin", "sparse scatter", "very sparse scatter", "fold by bin"],

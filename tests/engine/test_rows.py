@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine.cpu import machine, rows
-from catad.engine.cpu.machine import CpuMachine
-from catad.engine.cpu.whole import grouped
+from catad.engine.cpu import rows
+from catad.engine.cpu.whole import units
 from catad.engine.stages import turns
 from catad.engine.stages.access import Access
 
@@ -101,10 +100,8 @@ def by_rows(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         found.extend([] if made is None else [made])
         return made
 
-    monkeypatch.setattr(CpuMachine, "rows_from", 0)
-    monkeypatch.setattr(grouped, "CACHE", 0)
-    for module in (machine, grouped):
-        monkeypatch.setattr(module, "by_rows", noted)
+    monkeypatch.setattr(units, "CACHE", 0)
+    monkeypatch.setattr(units, "by_rows", noted)
     monkeypatch.setattr(rows, "CACHE", 64)
     monkeypatch.setattr(rows, "MOST", 1 << 40)
     anew(monkeypatch)
@@ -124,22 +121,20 @@ def everything(engine: str, name: str, x: Any, v: Any) -> list[Any]:
 
 
 @pytest.mark.quick(14)
-@pytest.mark.parametrize("engine", ["cpu", "whole"])
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("lie", ARRAYS)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_bits_are_those_of_stage_after_stage(
-    name: str, lie: str, threads: int, engine: str, by_rows: list[Any], monkeypatch: pytest.MonkeyPatch
+    name: str, lie: str, threads: int, by_rows: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     x, v = ARRAYS[lie](RNG.normal(size=(23, 41))), RNG.normal(size=41)
     monkeypatch.setattr(rows, "GRAIN", 1)
     with ct.num_threads(threads):
-        made = everything(engine, name, x, v)
+        made = everything("cpu", name, x, v)
     assert any(one.size < one.count and one.count % one.size for one in by_rows)  # the last turn is moved back
-    monkeypatch.setattr(CpuMachine, "rows_from", float("inf"))
-    monkeypatch.setattr(grouped, "CACHE", float("inf"))
+    monkeypatch.setattr(units, "CACHE", float("inf"))
     anew(monkeypatch)
-    for got, want in zip(made, everything(engine, name, x, v), strict=True):
+    for got, want in zip(made, everything("cpu", name, x, v), strict=True):
         np.testing.assert_array_equal(got, want)
     want = PROGRAMS[name](x, v)
     for got, plain in zip(made, want if isinstance(want, tuple) else (want,), strict=False):

@@ -53,7 +53,7 @@ def test_steps_before_between_and_after_programs_within(engine: str) -> None:
         y = np.exp(np.sin(y))
     with ct.use_engine(engine):
         program = Program(wire(f, ct.f64[2]))
-        assert program.ready(np, [x]).nesting
+        assert program.ready(np, [x]).nesting == (engine == "reference")  # compiled, it is one step
         np.testing.assert_allclose(program(np, [x])[0], y**2, rtol=1e-14)
 
 

@@ -43,7 +43,7 @@ def test_fills(fills: tuple[float, float]) -> None:
         assert_same([got], [X + np.array([fill] * 5 + [-0.0])])
 
 
-@pytest.mark.parametrize("engine", ["cpu", "whole", "auto"])
+@pytest.mark.parametrize("engine", ["cpu", "auto"])
 @pytest.mark.parametrize("zeros", [(0.0, -0.0), (-0.0, 0.0)])
 @pytest.mark.parametrize("name", CONSTANTS)
 def test_constants(name: str, zeros: tuple[float, float], engine: str) -> None:

@@ -71,7 +71,7 @@ def laid_out(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 
 @pytest.mark.quick(10)
-@pytest.mark.parametrize("engine", ["whole", "auto", "reference"])
+@pytest.mark.parametrize("engine", ["cpu", "auto", "reference"])
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("way", WAYS)
 def test_not_each_number_of_steps_has_a_layout(
@@ -108,7 +108,7 @@ def grown(n: float) -> tuple[float, float]:
     return a, slope
 
 
-@pytest.mark.parametrize("engine", ["whole", "cpu", "auto", "reference"])
+@pytest.mark.parametrize("engine", ["cpu", "auto", "reference"])
 def test_room_for_more_steps_than_a_loop_may_take(engine: str, ran: Ran) -> None:
     """Steps that change no state fill the room: they are not among the most steps, and leave no partials without a number."""
     both = ct.value_and_grad(ct.function(lambda a, n: GROWING((a, n))[0]), argnums=0)
@@ -130,7 +130,7 @@ def undefined_at_its_end(x, n):
     return total + np.sum(x * x)
 
 
-@pytest.mark.parametrize("engine", ["whole", "cpu", "auto", "reference"])
+@pytest.mark.parametrize("engine", ["cpu", "auto", "reference"])
 def test_what_is_undefined_beyond_the_end_is_not_read(engine: str, ran: Ran) -> None:
     f, h = ct.value_and_grad(ct.function(undefined_at_its_end), argnums=0), 1e-6
     with ct.use_engine(engine), np.errstate(divide="ignore", invalid="ignore"):
@@ -148,6 +148,6 @@ def test_planted_a_number_of_steps_that_nobody_checks_is_caught(ran: Ran, monkey
     anew(monkeypatch)
     monkeypatch.setattr(WhileLoop, "_check", lambda *_: None)
     f = ct.grad(ct.function(lambda a, n: GROWING((a, n))[0]), argnums=0)
-    with ct.use_engine("whole"):
+    with ct.use_engine("cpu"):
         assert not all(np.isclose(f(0.0, n), grown(n)[1]) for n in (3.0, 9.0, 12.5))
     anew(monkeypatch)

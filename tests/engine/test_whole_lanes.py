@@ -11,7 +11,7 @@ import pytest
 import catad as ct
 from catad.engine.cpu.engine import THREADED
 from catad.engine.cpu.whole.lanes import LANES, LanesSweep
-from catad.engine.cpu.whole.run import loop
+from catad.engine.cpu.whole.run import lanes
 from catad.errors import CannotPrint
 from catad.linear.sweep import Sweep
 
@@ -55,7 +55,7 @@ def test_blocks_of_lanes_give_what_the_array_code_gives(fn: Callable[..., Any], 
     f, (r, x) = ct.function(fn), sizes((SIZE,), dtype)
     dom = ct.product(ct.Tensor((SIZE,), dtype), ct.Tensor((SIZE,), dtype))
     for g in (f, ct.grad(f >> ct.sum())):
-        assert all(isinstance(loop(*one), LanesSweep) for one in sweeps(g, dom))
+        assert all(isinstance(lanes(*one), LanesSweep) for one in sweeps(g, dom))
     results = []
     for engine in ("cpu", "reference"):
         with ct.use_engine(engine), ct.num_threads(2):

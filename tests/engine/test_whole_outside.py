@@ -36,7 +36,7 @@ class Counting:
 def test_a_loop_calls_it_once_for_each_step(ran: Ran) -> None:
     counting = Counting()
     loop = ct.iterate(ct.D(counting) >> ct.sin, 10)
-    with ct.use_engine("whole"):
+    with ct.use_engine("cpu"):
         loop(X)
         counting.calls = 0
         got = loop(X)
@@ -53,7 +53,7 @@ def test_a_loop_calls_it_once_for_each_step(ran: Ran) -> None:
 def test_what_it_raises_is_raised(error: BaseException) -> None:
     counting = Counting()
     loop = ct.iterate(ct.D(counting) >> ct.sin, 10)
-    with ct.use_engine("whole"):
+    with ct.use_engine("cpu"):
         want = loop(X)
         counting.calls, counting.at, counting.error = 0, 5, error
         if isinstance(error, Exception):  # the array code of the loop goes through the steps again, and raises
@@ -71,7 +71,7 @@ def test_what_it_raises_is_raised(error: BaseException) -> None:
 def test_a_while_loop_ends_where_a_step_fails() -> None:
     counting = Counting()
     loop = ct.while_loop(ct.map(lambda x: x > 0.5) >> ct.fold(ct.logical_or, False), ct.D(counting), max_steps=100)
-    with ct.use_engine("whole"):
+    with ct.use_engine("cpu"):
         loop(X)
         counting.calls, counting.at, counting.error = 0, 3, KeyboardInterrupt()
         with pytest.raises(KeyboardInterrupt):

@@ -11,7 +11,7 @@ import pytest
 import catad as ct
 
 pytest.importorskip("scipy.sparse")
-ENGINES = ("reference", "cpu", "whole")
+ENGINES = ("reference", "cpu")
 
 
 def by_hand(x: Any) -> Any:

@@ -10,7 +10,7 @@ from catad.engine.program import run_structure
 from catad.linear.windows import Progression, Windows, WindowSums, fits
 from catad.vector.known_indices import gathered
 
-ENGINES = ("reference", "cpu", "whole")
+ENGINES = ("reference", "cpu")
 
 
 def drawn(seed: int) -> Windows:

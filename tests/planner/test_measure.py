@@ -43,7 +43,7 @@ def test_a_plan_is_measured() -> None:
     found = plan.measure(np.ones(4))
     assert isinstance(found, Measured) and found.seconds > 0 and found.estimate > 0
     assert found.ratio == found.estimate / found.seconds and "estimated" in repr(found) and "measured" in repr(found)
-    with ct.use_engine("whole"):
+    with ct.use_engine("cpu"):
         assert plan.measure(np.ones(4)).as_one_function
     with ct.use_engine("reference"):
         assert not plan.measure(np.ones(4)).as_one_function

@@ -73,7 +73,7 @@ def by_a_function(x, y):
 
 
 KERNELS = [halved, in_a_range, in_a_loop, until, by_a_function]
-ENGINES = ["reference", "cpu", "whole"]
+ENGINES = ["reference", "cpu"]
 
 
 @pytest.mark.parametrize("engine", ENGINES)

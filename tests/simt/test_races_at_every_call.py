@@ -14,7 +14,7 @@ from catad.simt.kernel import Launch
 from catad.spaces import flatten
 from catad.testing.threads import recorded
 
-ENGINES = ("reference", "cpu", "whole", "auto")
+ENGINES = ("reference", "cpu", "auto")
 x8, own, p = np.arange(1.0, 9.0), np.arange(8), np.array([3, 1, 0, 2, 4, 5, 7, 6])
 
 
@@ -158,7 +158,7 @@ DRAWN = ("scattered", "updated", "improved", "read before", "read behind", "in s
 def test_what_is_found_is_what_threads_do(name: str) -> None:
     launch, good, _ = CASES[name]
     rng, seen = np.random.default_rng(4), set()
-    with ct.use_engine("whole"):
+    with ct.use_engine("cpu"):
         launch(*good)
         for k in range(24):
             at = good[1].copy()

@@ -124,7 +124,7 @@ def test_values_and_gradients(fn: Callable[..., Any], which: str) -> None:
     want = fn(start, cols, DATA, X)
     da, dx, h = RNG.normal(size=MANY), RNG.normal(size=ROWS), 1e-6
     ends = [weighed(fn(start, cols, DATA + s * h * da, X + s * h * dx)) for s in (1, -1)]
-    for engine in ("reference", "whole") if fn is product else ("whole",):
+    for engine in ("reference", "cpu") if fn is product else ("cpu",):
         with ct.use_engine(engine):  # type: ignore[arg-type]
             np.testing.assert_allclose(ct.function(fn)(start, cols, DATA, X), want, rtol=1e-12, atol=1e-13)
             if which == "in order":  # captured
@@ -171,7 +171,7 @@ def test_compiled_loops_add_to_gradients_in_place(monkeypatch: pytest.MonkeyPatc
     cleared: list[tuple[int, int]] = []
     clear = Text.clear
     monkeypatch.setattr(Text, "clear", lambda self, goal, n: (cleared.append((self.depth, n)), clear(self, goal, n))[1])
-    with ct.use_engine("whole"):
+    with ct.use_engine("cpu"):
         ct.grad(lambda s, c, a, x: weighed(product(s, c, a, x)) * 1.25, argnums=(2, 3))(START, COLS, DATA, X)
     assert max(depth for depth, n in cleared if n == DATA.nbytes) <= 1
 
@@ -182,7 +182,7 @@ def test_second_derivatives_and_vmap() -> None:
 
     h, dx = 1e-5, RNG.normal(size=ROWS)
     slopes = ct.grad(loss, argnums=1)
-    for engine in ("reference", "whole"):
+    for engine in ("reference", "cpu"):
         with ct.use_engine(engine):  # type: ignore[arg-type]
             got = ct.hvp(lambda x: loss(DATA, x), X, dx)
             batch = ct.vmap(lambda s, x: product(s, COLS, DATA, x))(np.stack([START, START[::-1]]), np.stack([X, 2 * X]))
@@ -191,7 +191,7 @@ def test_second_derivatives_and_vmap() -> None:
         np.testing.assert_allclose(batch, [product(START, COLS, DATA, X), product(START[::-1], COLS, DATA, 2 * X)], rtol=1e-12)
 
 
-@pytest.mark.parametrize("engine", ["reference", "cpu", "whole"])
+@pytest.mark.parametrize("engine", ["reference", "cpu"])
 def test_an_index_out_of_range_is_an_error_where_it_is_read_alone(engine: Any) -> None:
     cols = COLS.copy()
     cols[START[5]] = ROWS
@@ -211,7 +211,7 @@ def test_a_slice_with_the_index_of_a_loop_is_an_index() -> None:
             y[i] = data[:i] @ x[cols[:i]] + x[cols[i:20]].sum()
         return y
 
-    for engine in ("reference", "whole"):
+    for engine in ("reference", "cpu"):
         with ct.use_engine(engine):  # type: ignore[arg-type]
             np.testing.assert_allclose(ct.function(prefixes)(COLS, DATA, X), prefixes(COLS, DATA, X), rtol=1e-12)
             got = ct.grad(lambda x: weighed(prefixes(COLS, DATA, x)))(X)

@@ -25,7 +25,7 @@ DRIVEN = ct.map(lambda s, u: np.tanh(s * u + 0.1))
 PAIR = ct.map(lambda a, b, k: (b * 0.5, np.sin(a) + b * (k % 2 + 1) * 0.25, k + 1))
 X = np.array([0.3, 0.5])
 DRIVES = (X, np.linspace(0.5, 1.5, 100).reshape(50, 2))
-ENGINES = ["reference", "cpu", "whole"]
+ENGINES = ["reference", "cpu"]
 
 
 @cache

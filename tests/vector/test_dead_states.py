@@ -267,12 +267,12 @@ PAIRS |= {f"iterate, memory={k}": iterated(k) for k in (None, 1, 4, 9, 19)}
 PAIRS |= {made.__name__: made for made in (looped_while, given_and_outputs, checkpointed, chosen, folded)}
 
 
-ENGINES = ["reference", "whole", pytest.param("cpu", marks=pytest.mark.slow)]
+ENGINES = ["reference", pytest.param("cpu", marks=pytest.mark.slow)]
 QUICK = ("one", "inner", "sides", "for_in_while", "checkpointed")  # the others are compiled where there is time
 EACH = [
-    pytest.param(name, engine, marks=[] if engine == "reference" or (engine == "whole" and name in QUICK) else pytest.mark.slow)
+    pytest.param(name, engine, marks=[] if engine == "reference" or (engine == "cpu" and name in QUICK) else pytest.mark.slow)
     for name in PAIRS
-    for engine in ("reference", "cpu", "whole")
+    for engine in ("reference", "cpu")
 ]
 
 
@@ -494,7 +494,7 @@ def test_drawn_loops(seed: int) -> None:
     f, g, n = drawn(seed)
     rng = np.random.default_rng(seed)
     point = rng.random(3), rng.random(3), rng.random(3), rng.random((n, 3))
-    for engine in ("reference", "whole"):
+    for engine in ("reference", "cpu"):
         with ct.use_engine(engine):
             found, expected = [ct.value_and_grad(h, argnums=(0, 1, 2, 3))(*point) for h in (f, g)]
             assert bits(found[0]) == bits(expected[0])
@@ -565,7 +565,7 @@ def test_a_gradient_is_a_part_of_the_loop_of_a_value_that_needs_more_states() ->
     term = ct.value_and_grad(ct.function(f), has_aux=True)
     made = [box.primitive for box in merged(ct.wire(term, ct.f64[3])).boxes if isinstance(box.primitive, Sweep)]
     assert [len(sweep.state.leaves) for sweep in made if not sweep.reverse] == [2]
-    for engine in ("reference", "whole"):
+    for engine in ("reference", "cpu"):
         with ct.use_engine(engine):
             (value, b), gradient = term(X)
         assert np.allclose(value, f(X)[0], rtol=1e-12) and np.allclose(b, f(X)[1], rtol=1e-12)

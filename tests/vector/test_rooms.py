@@ -16,7 +16,7 @@ from catad.vector.revolve import BoundedPullback, revolve
 from catad.vector.rooms import Roomed, Rooms, loops_of
 from tests.vector.test_sweep import CASES, equal, scaled, squared, stacked
 
-ENGINES = ["reference", "cpu", "whole"]
+ENGINES = ["reference", "cpu"]
 STATE, GIVEN, INPUT = ct.proj(0), ct.proj(1), ct.proj(2)
 CELL = ct.fork(
     ct.fork(ct.fork(GIVEN, STATE) >> ct.matmul, INPUT) >> ct.add >> ct.tanh, ct.fork(STATE, INPUT) >> ct.mul >> ct.sum()

@@ -17,7 +17,7 @@ class Cuda(Engine):
 
     name = "cuda"
     language = "ptx"
-    smallest = 0
+    automatic = True
 
     def runs(self, xp: Any) -> bool:
         """Arrays of CuPy."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,16 +48,8 @@ MAKERS: dict[type, Callable[..., Compiled | None]] = {
 """What makes the kernels of a box, by its class: functions of a device, the box, and the spaces of its arguments."""
 
 
-def _unknown(array: Any) -> bool:
-    """Looking at numbers would make the host wait for them."""
-    return False
-
-
 class GpuMachine(Machine):
     """See the module."""
-
-    looks = False
-    checks: Mapping[str, Callable[[Any], bool]] = {"normal": _unknown, "number": _unknown}
 
     rows_from = 0  # a launch costs more than rows of any size
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
 
-from catad.spaces import Tensor
+from catad.engine.stages.partition import Partition
+from catad.late import late
+from catad.spaces import Product, Tensor
 from catad.vector.decomposed import domain, together
 from catad.vector.shortcut import Shortcut
 from catad.wiring import Box, Builder, Wire, Wiring, replaced, wire
@@ -45,3 +48,44 @@ def _in_place(wires: list[Tensor], box: Box, shortcut: Shortcut) -> list[Box]:
             at[k] = len(wires)
             wires.append(space)
     return [Box(one.primitive, tuple([at[k] for k in one.ins]), tuple([at[k] for k in one.outs])) for one in whole.boxes]
+
+
+def members(
+    found: Partition, outs: Sequence[int], reads: Sequence[int], there: Collection[int]
+) -> tuple[list[Box], tuple[int, ...]]:
+    """The boxes that make some wires of those that are there, in their order, and the wires that they or a stage read.
+
+    What is not there, since a stage has taken it in, is made again: so these boxes can run wherever the stage can.
+    """
+    maker, place = found.makers
+    order: dict[tuple[int, ...], Box] = {}
+    ins = dict.fromkeys(reads)
+    seen: set[int] = set()
+    stack = [(k, False) for k in outs]
+    while stack:
+        k, ready = stack.pop()
+        if ready:
+            order.setdefault(maker[k].outs, maker[k])
+        elif k in there:
+            ins[k] = None
+        elif k not in seen:
+            seen.add(k)
+            stack.append((k, True))
+            stack += [(i, False) for i in maker[k].ins]
+    return sorted(order.values(), key=lambda box: place[box.outs[0]]), tuple(ins)
+
+
+def exact_program(wiring: Wiring, boxes: Sequence[Box], ins: Sequence[int], outs: Sequence[int]) -> Callable[..., Any]:
+    """Boxes as a program without shortcuts, for all numbers."""
+    b = Builder()
+    starts = tuple([b.wire(wiring.wires[k]) for k in ins])
+    at = dict(zip(ins, starts, strict=True))
+    laid_out_exactly(b, boxes, at)  # a box may make again what is there
+    dom = Product(tuple([wiring.wires[k] for k in ins]))
+    program = late().Program(b.finish(dom, starts, tuple([at[k] for k in outs])))
+
+    def run(xp: Any, *arrays: Any) -> Any:
+        made = program.inside(xp, arrays)
+        return made[0] if len(made) == 1 else made
+
+    return run

@@ -23,7 +23,7 @@ from catad.testing.drawn.sources import Statements
 from catad.testing.functions import LAWS_OF_FUNCTIONS, check_function
 from catad.traced.function import function
 
-ENGINES = ("reference", "cpu", "whole", "auto")
+ENGINES = ("reference", "cpu", "auto")
 LIMIT = 120.0  # seconds that all checks of one function may take
 AGAIN = 10.0  # and those of a shorter text
 REDUCING = 120.0  # seconds for making a failure short

@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
+from catad.engine import background
 from catad.engine.cpu.run import target, tiers
 from catad.engine.cpu.run.stop import run_all, stop_of
 from catad.engine.cpu.run.tiers import Printer
 from catad.engine.keys import key_of
 
-FOLDERS = ("engine/cpu", "engine/cpu/nests", "engine/cpu/bins", "engine/cpu/run")  # the files that decide about a text
+FOLDERS = ("engine/cpu", "engine/cpu/nests", "engine/cpu/run")  # the files that decide about a text
 
 
 class Code:
@@ -24,13 +25,14 @@ class Code:
     that time goes on in the old code, so that is kept.
     """
 
-    __slots__ = ("__weakref__", "calls", "left", "modules", "printer", "runs", "seconds", "stop", "users", "what")
+    __slots__ = ("__weakref__", "_job", "calls", "left", "modules", "printer", "runs", "seconds", "stop", "users", "what")
 
     def __init__(self, printer: type[Printer], what: Any, work: int) -> None:
         begun = time.perf_counter()
         self.printer, self.what = printer, what
         self.modules: list[target.Module] = []
         self.users = self.runs = 0
+        self._job: background.Job | None = None
         made = printer(what)
         found = tiers.module_of(made, key_of(printer, what, FOLDERS), work)
         self.left = found.indices
@@ -71,12 +73,14 @@ class Code:
             run_all(self.calls[name], self.stop, where, parts)
 
     def account(self, work: int) -> None:
-        """Count a run of quick code; compile in full instead where that pays."""
+        """Count a run of quick code; compile in full where that pays, in the background if that is how "auto" compiles."""
         self.runs += 1
-        if work >= self.left or self.runs > tiers.RUNS * self.users or not tiers.is_wanted():
-            self.complete()
-        else:
+        if work < self.left and self.runs <= tiers.RUNS * self.users and tiers.is_wanted():
             self.left -= work
+        elif not tiers.is_wanted() or background.mode() == background.NOW:
+            self.complete()
+        elif self._job is None or self._job.lost:
+            self._job = background.submit(self.complete, self.seconds, "cpu")
 
 
 _codes: WeakValueDictionary[Any, Code] = WeakValueDictionary()  # for as long as somebody holds it

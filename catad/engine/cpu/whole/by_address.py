@@ -12,15 +12,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from catad import buffers
 from catad.engine.cpu.blocked import Blocked, blocked
 from catad.engine.cpu.call import GRAIN, Call
-from catad.engine.cpu.launch import STREAMED, streamed
 from catad.engine.cpu.run.stop import run_all
 from catad.engine.cpu.whole.outside import FromOutside, raised, run_way
 from catad.engine.cpu.whole.text import Buffer, Text
-from catad.engine.stages.layout import Layout
+from catad.engine.stages.layout import POINTS, Layout
 from catad.spaces import Tensor
 
+STREAMED = 1 << 24  # bytes of results from which on they are written by streaming stores
 FROM = 1 << 9  # indices of a pass from which on its sizes are read from a table: unrolled work does not pay any more
 
 
@@ -38,6 +39,23 @@ class Shared(FromOutside):
 
 
 _FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+
+
+def streamed(how: Layout, outs: Sequence[int]) -> Layout:
+    """The layout with streaming stores, where results of so many bytes are large and lie so that they can be."""
+    if sum(outs) < STREAMED or not _straight(how, outs):
+        return how
+    return how._replace(kernel=how.kernel._replace(streaming=True))
+
+
+def _straight(how: Layout, outs: Sequence[int]) -> bool:
+    """True where results of so many bytes lie so that whole vectors are aligned: only large ones are sure to lie so."""
+    kernel, first = how.kernel, len(how.kernel.body.sources)
+    if kernel.kind != POINTS or kernel.body.guards:
+        return False
+    rows = all(loop.strides[first + j] % 64 == 0 for loop in how.loops[:-1] for j in range(len(outs)))
+    straight = all(how == "c" for how in kernel.classes[first:]) and not any(how.offsets[first:])
+    return rows and straight and all(nbytes >= buffers.LARGE for nbytes in outs)
 
 
 def called(text: Text, how: Layout, read: Sequence[Buffer | None], made: Sequence[Buffer]) -> bool:

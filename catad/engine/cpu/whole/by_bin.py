@@ -1,7 +1,8 @@
 """Folds by bin within a whole program: elements go to their bins in their order, and each bin has a state.
 
-The first element of a bin is its state, without the neutral element, as in `cpu/bins/text.py`. Elements whose index is out of
-range are left out.
+The first element of a bin is its state, without the neutral element. Elements whose index is out of range are left out. Where an
+operator rounds, elements are cut into units of 32 for each bin, on average, which are folded apart and joined in their order, and
+so are units of units.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from catad.engine.cpu.engine import SMALL
+from catad.engine.cpu.whole.conditions import tested
+from catad.engine.cpu.whole.indexed import SHORT
 from catad.engine.cpu.whole.program import WRITERS
 from catad.engine.cpu.whole.text import Buffer, Text
 from catad.engine.stages.bin_boxes import bins_of
-from catad.engine.stages.bins import Bins
+from catad.engine.stages.bins import Bins, Fold
 from catad.engine.text import binned
 from catad.engine.text.numbers import cast, load, store
-from catad.errors import CannotPrint
+from catad.scalar.llvm_writer import llvm_type
 from catad.spaces import Tensor
 from catad.vector.arg_extremum import ArgExtremumByBin
 from catad.vector.by_bin import PrefixByBin
@@ -37,6 +39,7 @@ class _Bins:
         self.text, self.w, self.what, self.bins, self.width = text, text.w, what, bins, width
         self.states, self.dtypes = states, [np.dtype(s) for s in what.states]
         self.met = text.buffer(Tensor((bins,), _BOOL))
+        self.rooms: list[Buffer] = []  # of states that nobody else holds
 
     def begin(self) -> None:
         """Write the neutral elements into all bins."""
@@ -81,6 +84,36 @@ class _Bins:
         """A state."""
         return [load(self.w, place, dtype) for place, dtype in zip(places, self.dtypes, strict=True)]
 
+    def apart(self) -> _Bins:
+        """Other states of the same bins."""
+        rooms = [self.text.buffer(Tensor((self.bins * self.width,), dtype)) for dtype in self.dtypes]
+        made = _Bins(self.text, self.what, self.bins, self.width, [room.pointer for room in rooms])
+        made.rooms = rooms
+        return made
+
+    def join(self, later: _Bins) -> None:
+        """Fold the states of later elements behind these."""
+        w = self.w
+
+        def one(found: list[str]) -> None:
+            flag = self.text.at(self.met.pointer, found, [1])
+
+            def both() -> None:
+                known, row = load(w, flag, _BOOL), self.row(found[0])
+
+                def number(c: list[str]) -> None:
+                    at = self.nth(row, c[0])
+                    places, x = self.places(at), later.read(later.places(at))
+                    made = binned.joined(w, self.what, self.read(places), x)
+                    self.write(binned.chosen(w, self.what, known, made, x), places)
+
+                self.text.nest([self.width], number)
+                store(w, "true", flag, _BOOL)
+
+            w.when(load(w, self.text.at(later.met.pointer, found, [1]), _BOOL), both)
+
+        self.text.nest([self.bins], one)
+
     def write(self, made: Sequence[str], places: Sequence[str]) -> None:
         """Leave a state."""
         for value, place, dtype in zip(made, places, self.dtypes, strict=True):
@@ -88,61 +121,118 @@ class _Bins:
 
     def free(self) -> None:
         """The bins are not needed any more."""
-        self.text.free(self.met)
+        for room in (self.met, *self.rooms):
+            self.text.free(room)
 
 
-def _folded(text: Text, own: _Bins, index: Array, arrays: Sequence[str]) -> None:
+def _folded(text: Text, own: _Bins, index: Array, arrays: Sequence[str], rounds: bool) -> None:
     """Write a fold of elements that lie in these arrays, "" for their positions."""
-    w, what = text.w, own.what
-    own.begin()
+    n, unit, w = index[1].size, SHORT * own.bins, text.w
 
-    def one(found: list[str]) -> None:
-        (i,) = found
+    def units(size: int, begin: str, end: str, into: _Bins) -> None:
+        into.begin()
+        if size < unit:
+            w.loop(begin, end, lambda i: _element(into, index, arrays, i))
+            return
+        sums = into.apart()
 
-        def joined(known: str, source: str, target: str) -> None:
-            x, places = binned.values(w, what, i, source, arrays), own.places(target)
-            both = binned.joined(w, what, own.read(places), x)
-            own.write(binned.chosen(w, what, known, both, x), places)
+        def each(start: str) -> None:
+            units(size // SHORT, start, w.least(w.set(f"add i64 {start}, {size}"), end), sums)
+            into.join(sums)
 
-        bin_ = own.found(index, i)
-        w.when(own.inside(bin_), lambda: own.element(i, bin_, joined))
+        w.loop(begin, end, each, size)
+        sums.free()
 
-    text.nest([index[1].size], one)
+    size = unit
+    while size and size * SHORT < n:
+        size *= SHORT
+    units(size if rounds and 0 < size < n else -1, "0", str(n), own)
     own.free()
 
 
-def _checked(text: Text, elements: int) -> None:
-    if text.depth == 1 and elements >= SMALL:
-        raise CannotPrint("a fold by bin of many elements outside of loops", "a pass of its own folds several pieces at once")
+def _element(own: _Bins, index: Array, arrays: Sequence[str], i: str) -> None:
+    """Write element i into its bin."""
+    w, what = own.w, own.what
+
+    def joined(known: str, source: str, target: str) -> None:
+        x, places = binned.values(w, what, i, source, arrays), own.places(target)
+        both = binned.joined(w, what, own.read(places), x)
+        own.write(binned.chosen(w, what, known, both, x), places)
+
+    bin_ = own.found(index, i)
+    w.when(own.inside(bin_), lambda: own.element(i, bin_, joined))
 
 
 def fold_by_bin(text: Text, box: FoldByBin, read: Sequence[Array], made: Sequence[Array]) -> None:
     """Write a `FoldByBin`."""
     ins = tuple([space for _, space in read])
-    _checked(text, ins[1].size)
     names = tuple([space.dtype.str for space in ins[1:]])
     what, width = bins_of(box.monoid, ins, names, names), math.prod(ins[1].shape[1:])
     own = _Bins(text, what, box.bins, width, [buffer.pointer for buffer, _ in made])
-    _folded(text, own, read[0], [buffer.pointer for buffer, _ in read[1:]])
+    _folded(text, own, read[0], [buffer.pointer for buffer, _ in read[1:]], Fold(what, box.bins).rounds)
 
 
 def arg_extremum_by_bin(text: Text, box: ArgExtremumByBin, read: Sequence[Array], made: Sequence[Array]) -> None:
-    """Write an `ArgExtremumByBin`: the fold of (value, position), whose numbers are kept beside."""
-    ins = tuple([space for _, space in read])
-    _checked(text, ins[1].size)
-    (goal, space), value = made[0], ins[1].dtype.str
+    """Write an `ArgExtremumByBin`: the first value that is the result of its bin; a fold of (value, position) for NaN."""
+    w, ins, space = text.w, tuple([one for _, one in read]), made[0][1]
+    value = ins[1].dtype.str
     what = bins_of(with_position(box.monoid), ins, (value, ""), (value, space.dtype.str))
     what = what._replace(states=(value, space.dtype.str), starts=(what.starts[0], "-1"))
-    numbers = text.buffer(Tensor(space.shape, ins[1].dtype))
-    own = _Bins(text, what, box.bins, math.prod(ins[1].shape[1:]), [numbers.pointer, goal.pointer])
-    _folded(text, own, read[0], [read[1][0].pointer, ""])
+    if not ins[1].is_float:
+        _first_equal(text, what, read, made[0])
+        return
+    numbers = tested(text, "number", *read[2])
+    w.when(numbers, lambda: _first_equal(text, what, read, made[0]))
+    w.when(w.set(f"xor i1 {numbers}, true"), lambda: _extremum(text, what, read, made[0]))
+
+
+def _first_equal(text: Text, what: Bins, read: Sequence[Array], goal: Array) -> None:
+    """Write the positions of the first values that equal the results of their bins."""
+    w, (index, values, total) = text.w, read
+    dtype, position = values[1].dtype, goal[1].dtype
+    own = _Bins(text, what, goal[1].shape[0], math.prod(goal[1].shape[1:]), [])
+    text.fill(goal[0].pointer, goal[1], -1)
+
+    def one(found: list[str]) -> None:
+        bin_ = own.found(index, found[0])
+
+        def row() -> None:
+            source, target = own.row(found[0]), own.row(bin_)
+
+            def number(c: list[str]) -> None:
+                at = own.nth(target, c[0])
+                x = load(w, binned.nth(w, values[0].pointer, dtype, own.nth(source, c[0])), dtype)
+                best = load(w, binned.nth(w, total[0].pointer, dtype, at), dtype)
+                place = binned.nth(w, goal[0].pointer, position, at)
+                test = "fcmp oeq" if dtype.kind == "f" else "icmp eq"
+                equal = w.set(f"{test} {llvm_type(dtype)} {x}, {best}")
+
+                def first() -> None:
+                    free = w.set(f"icmp slt {llvm_type(position)} {load(w, place, position)}, 0")
+                    w.when(free, lambda: store(w, cast(w, found[0], _INT, position), place, position))
+
+                w.when(equal, first)
+
+            text.nest([own.width], number)
+
+        w.when(own.inside(bin_), row)
+
+    text.nest([index[1].size], one)
+    own.free()
+
+
+def _extremum(text: Text, what: Bins, read: Sequence[Array], goal: Array) -> None:
+    """Write the fold of (value, position), whose numbers are kept beside."""
+    space = goal[1]
+    numbers = text.buffer(Tensor(space.shape, read[1][1].dtype))
+    own = _Bins(text, what, space.shape[0], math.prod(space.shape[1:]), [numbers.pointer, goal[0].pointer])
+    _folded(text, own, read[0], [read[1][0].pointer, ""], False)
     text.free(numbers)
 
 
 def prefix_by_bin(text: Text, box: PrefixByBin, read: Sequence[Array], made: Sequence[Array]) -> None:
     """Write a `PrefixByBin`: one pass in the order of the elements, and one against it."""
     ins, d = tuple([space for _, space in read]), box.monoid.width
-    _checked(text, ins[1].size)
     names, width = tuple([space.dtype.str for space in ins[1:]]), math.prod(ins[1].shape[1:])
     what = bins_of(box.monoid, ins, names, names)
     rooms = [text.buffer(Tensor((box.bins, width), space.dtype)) for space in ins[1:]]

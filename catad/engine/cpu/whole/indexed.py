@@ -20,12 +20,18 @@ from catad.vector.overwrite import AddedAt, OverwrittenAt
 
 Array = tuple[Buffer, Tensor]
 _INT, _DOUBLE = np.dtype(np.int64), np.dtype(np.float64)
+SHORT = 32  # numbers of a place, on average, that are added one after the other; then sums of so many, and so on
 
 
 def _written(
-    text: Text, how: Indexing, index: Array, goals: Sequence[Array], entry: Callable[[dict[int, str], list[str]], None]
+    text: Text,
+    how: Indexing,
+    index: Array,
+    goals: Sequence[Array],
+    entry: Callable[[dict[int, str], list[str]], None],
+    part: tuple[str, str] | None = None,
 ) -> None:
-    """Loops over all that an index array says, inside of arrays of one shape.
+    """Loops over all that an index array says, or a part of its first axis, inside of arrays of one shape.
 
     `entry` is given the labels' indices and the address in each array.
     """
@@ -52,7 +58,11 @@ def _written(
 
         w.when(w.set(f"icmp ult i64 {position}, {how.bins}"), all_of_it)
 
-    text.nest([how.sizes[label] for label in how.by], one)
+    sizes = [how.sizes[label] for label in how.by]
+    if part is None:
+        text.nest(sizes, one)
+    else:
+        w.loop(*part, lambda i: text.nest(sizes[1:], lambda found: one([i, *found])))
 
 
 def _value(text: Text, how: Indexing, values: Array) -> Callable[[dict[int, str]], str]:
@@ -91,7 +101,44 @@ def _added(text: Text, how: Indexing, index: Array, values: Array, goal: Array) 
         new = w.set(f"or i1 {old}, {value(own)}") if dtype.kind == "b" else add(w, dtype, old, value(own))
         store(w, new, at[0], dtype)
 
-    _written(text, how, index, [goal], one)
+    elements = math.prod([how.sizes[label] for label in how.by])
+    if not how.by or dtype.kind != "f" or elements <= SHORT * how.bins:
+        _written(text, how, index, [goal], one)
+        return
+    rows = how.sizes[how.by[0]]
+    unit = max(1, SHORT * how.bins * rows // elements)
+
+    def units(size: int, begin: str, end: str, into: Array) -> None:
+        """Adds a part of the rows of the index array, in units of so many, each with sums of its own."""
+        if size < unit:
+            _written(text, how, index, [into], one, (begin, end))
+            return
+        sums = text.buffer(into[1])
+        text.clear(sums.pointer, into[1].nbytes)
+
+        def each(start: str) -> None:
+            units(size // SHORT, start, w.least(w.set(f"add i64 {start}, {size}"), end), (sums, into[1]))
+            _joined(text, sums, into)
+
+        w.loop(begin, end, each, size)
+        text.free(sums)
+
+    size = unit
+    while size * SHORT < rows:
+        size *= SHORT
+    units(size if size < rows else 0, "0", str(rows), goal)
+
+
+def _joined(text: Text, sums: Buffer, into: Array) -> None:
+    """Adds sums to what stands in an array, and leaves zeros."""
+    w, dtype = text.w, into[1].dtype
+
+    def one(found: list[str]) -> None:
+        own, goal = (text.at(place, found, [dtype.itemsize]) for place in (sums.pointer, into[0].pointer))
+        store(w, add(w, dtype, load(w, goal, dtype), load(w, own, dtype)), goal, dtype)
+        store(w, literal(0.0, dtype), own, dtype)
+
+    text.nest([into[1].size], one)
 
 
 def _added_in_double(text: Text, how: Indexing, index: Array, values: Array, goal: Array) -> None:

@@ -210,6 +210,7 @@ class WhileLoop(Loop):
         w.label(inside)
         self.step(w.least(steps, w.set(f"sub i64 {n}, 1")))
         if text.outsiders:  # a condition of what has failed may hold for ever
+            text.fail("false")
             holds = w.set(f"load i1, ptr {going}")
             well = w.set(f"xor i1 {w.set(f'load i1, ptr {text.failed}')}, true")
             w.do(f"store i1 {w.set(f'and i1 {holds}, {well}')}, ptr {going}")

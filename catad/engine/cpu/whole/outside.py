@@ -7,6 +7,7 @@ array code of the whole program raises the error.
 from __future__ import annotations
 
 import ctypes
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -37,19 +38,18 @@ class FromOutside:
 class Outside(FromOutside):
     """What runs on arrays, as a function that compiled code calls with addresses and that of its error: 0 if it went well."""
 
-    def __init__(self, run: Callable[[list[Any]], None], spaces: Sequence[Tensor]) -> None:
-        self.run, self.spaces = run, spaces
+    def __init__(self, run: Callable[[list[Any]], None], spaces: Sequence[Tensor], once: bool) -> None:
+        self.run, self.spaces, self.once = run, spaces, once
         self.kept: dict[tuple[int, int], Any] = {}
         self.function = _FUNCTION(self._run)
 
     def _run(self, places: Any, error: int) -> int:
         try:
             self.run([self._array(k, places[k], space) for k, space in enumerate(self.spaces)])
-        except Exception:  # the array code of the loop raises it
-            return 1
         except BaseException as interrupt:
-            raised[error] = interrupt
-            return 1
+            if self.once or not isinstance(interrupt, Exception):
+                raised[error] = interrupt
+            return 1  # within a loop, the array code of the loop raises it
         return 0
 
     def _array(self, k: int, place: int, space: Tensor) -> Any:
@@ -66,9 +66,25 @@ class Outside(FromOutside):
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p)
 
 
+class Clock(FromOutside):
+    """The times at which compiled code calls it, by the address of the error of the call that it belongs to."""
+
+    def __init__(self) -> None:
+        self.ticks: dict[int, list[float]] = {}
+        self.function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._tick)
+
+    def _tick(self, error: int) -> None:
+        self.ticks.setdefault(error, []).append(time.perf_counter())
+
+
 def called_outside(text: Text, box: Primitive, read: Arrays, made: Arrays) -> None:
     """Write a call of a box's array code, unless something has failed before."""
-    kernel, n = box.kernel(tuple([space for _, space in read])), len(read)
+    call_array_code(text, box.kernel(tuple([space for _, space in read])), read, made)
+
+
+def call_array_code(text: Text, kernel: Callable[..., Any], read: Arrays, made: Arrays) -> None:
+    """Write a call of array code, unless something has failed before."""
+    n = len(read)
 
     def run(arrays: list[Any]) -> None:
         with np.errstate(all="ignore"):
@@ -87,7 +103,7 @@ def run_way(text: Text, way: Way, read: Sequence[Buffer], made: Sequence[Buffer]
 
 def call_python(text: Text, run: Callable[[list[Any]], None], arrays: Arrays) -> None:
     """Write a call of a function of Python on arrays, unless something has failed before."""
-    w, name = text.w, text.outside(Outside(run, [space for _, space in arrays]))
+    w, name = text.w, text.outside(Outside(run, [space for _, space in arrays], text.depth <= 1))
     places = w.slot("ptr", len(arrays))
 
     def call() -> None:

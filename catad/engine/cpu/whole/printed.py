@@ -52,7 +52,7 @@ class CompiledFunction(Compiled):
 
 def as_they_lie(arrays: Sequence[Any]) -> list[Any]:
     """The arrays as functions of fixed strides read them: contiguous and aligned."""
-    return [a if a.flags.num & _PLAIN == _PLAIN else np.array(a, order="C") for a in map(np.asarray, arrays)]
+    return [a if a.flags.num & PLAIN == PLAIN else np.array(a, order="C") for a in map(np.asarray, arrays)]
 
 
-_PLAIN = 0x101  # NumPy's flags of arrays that are contiguous in the order of C, and aligned
+PLAIN = 0x101  # NumPy's flags of arrays that are contiguous in the order of C, and aligned

@@ -14,9 +14,9 @@ import numpy as np
 
 from catad.boxes import Primitive
 from catad.engine.cpu.whole.chosen import PART
+from catad.engine.cpu.whole.conditions import tested
 from catad.engine.cpu.whole.contraction import LARGE, dot_within, write_contraction
 from catad.engine.cpu.whole.fixed import write_stage
-from catad.engine.cpu.whole.grouped import Rowwise, with_groups, write_rowwise
 from catad.engine.cpu.whole.indexed import added_at, cleared_at, flat_index, in_range, overwritten_at, scatter_added
 from catad.engine.cpu.whole.moves import (
     added,
@@ -28,14 +28,20 @@ from catad.engine.cpu.whole.moves import (
     strided_copy,
     windowed,
 )
-from catad.engine.cpu.whole.outside import called_outside
+from catad.engine.cpu.whole.outside import call_array_code, called_outside
 from catad.engine.cpu.whole.rewrite import accumulated, without_shortcuts
-from catad.engine.cpu.whole.text import BOXES, DEEP, Arrays, Buffer, Text
+from catad.engine.cpu.whole.text import BOXES, DEEP, Arrays, Buffer, Pass, Text
 from catad.engine.cpu.whole.transposed import transposed
+from catad.engine.cpu.whole.units import Unit, with_units, write_unit
+from catad.engine.stages.exactly import exact_program, members
 from catad.engine.stages.layout import Ready, ready
+from catad.engine.stages.one_hot import one_hot
 from catad.engine.stages.partition import Item, Partition
+from catad.engine.stages.resets import with_resets
 from catad.engine.stages.split import split
 from catad.engine.stages.stage import FoldResult, Stage
+from catad.engine.stages.tiles import tiled
+from catad.engine.stages.within_rows import within_rows
 from catad.errors import CannotPrint
 from catad.linear.clear import Cleared, ClearedAt
 from catad.linear.contract import Contract
@@ -50,6 +56,7 @@ from catad.vector.loop import Waiting
 from catad.vector.overwrite import Added, AddedAt, Overwritten, OverwrittenAt
 from catad.vector.same_value import Fits
 from catad.vector.shape import Concatenate
+from catad.vector.sort import StableOrder
 from catad.wiring import Box, Wiring
 
 Write = Callable[[Text, Any, Arrays, Arrays], None]
@@ -70,9 +77,11 @@ WRITERS: dict[type[Primitive], Write] = {
     Fits: in_range,
     Contract: lambda text, box, read, made: write_contraction(text, box, read, made[0]),
     DotWithin: dot_within,
-    Rowwise: write_rowwise,  # type: ignore[dict-item]
+    Unit: write_unit,  # type: ignore[dict-item]
 }
 """What writes the boxes that are no stages, by their kind; `nested.py` adds those that run programs."""
+
+LONG_SORT = 256  # numbers from which on NumPy sorts faster, by vector instructions
 
 SHARED = (StridedCopy, Overwritten, Added, Cleared, Concatenate)
 """The kinds of boxes of which equal ones share a function, besides products that BLAS does not do."""
@@ -114,9 +123,13 @@ class _Program:
         self, text: Text, wiring: Wiring, given: Sequence[Buffer], goals: Sequence[Buffer | None], loose: int
     ) -> None:
         self.text, self.goals, self.loose = text, goals, loose
-        found = Partition(split(transposed(accumulated(without_shortcuts(wiring)))))
-        self.items = with_groups(text, found, [self._reads(item) for item in found.items])
+        wiring = tiled(one_hot(within_rows(with_resets(wiring)))) if text.depth == 1 else without_shortcuts(wiring)
+        found = self.found = Partition(split(transposed(accumulated(wiring, text.depth > 1))))
         self.wiring = wiring = found.wiring
+        self.exact: dict[int, tuple[tuple[int, ...], Callable[..., Any]]] = {}  # by stage: what runs where a formula fails
+        needed = {*wiring.outputs, *[k for item in found.items for k in self._reads(item)]}
+        self.exact = {id(item): self._exactly(item, needed) for item in found.items if isinstance(item, Stage) and item.needs}
+        self.items = with_units(text, found, [self._reads(item) for item in found.items])
         self.at: dict[int, Buffer] = dict(zip(wiring.inputs, given, strict=True))
         self.reads = [self._reads(item) for item in self.items]
         needed = {*wiring.outputs, *[k for own in self.reads for k in own]}
@@ -137,7 +150,8 @@ class _Program:
 
     def _reads(self, item: Item) -> tuple[int, ...]:
         if isinstance(item, Stage):
-            return tuple(dict.fromkeys([load.wire for _, load in item.inputs if load.wire >= 0]))
+            more = self.exact[id(item)][0] if id(item) in self.exact else [k for k, _ in item.needs]
+            return tuple(dict.fromkeys([*[load.wire for _, load in item.inputs if load.wire >= 0], *more]))
         return item.ins
 
     def _makes(self, needed: set[int]) -> list[tuple[int, ...]]:
@@ -145,6 +159,12 @@ class _Program:
             tuple([k for k in (*item.made, *item.folded) if k in needed]) if isinstance(item, Stage) else item.outs
             for item in self.items
         ]
+
+    def _exactly(self, stage: Stage, needed: set[int]) -> tuple[tuple[int, ...], Callable[..., Any]]:
+        """What runs where the formulas of a stage do not hold, and the wires that it reads."""
+        made = tuple([k for k in (*stage.made, *stage.folded) if k in needed])
+        boxes, ins = members(self.found, made, [k for k, _ in stage.needs], needed.union(self.wiring.inputs) - {*made})
+        return ins, exact_program(self.wiring, boxes, ins, made)
 
     # -- memory and order
 
@@ -323,15 +343,17 @@ class _Program:
             else:
                 self.at[k] = self.text.buffer(wires[k])
         made = [(self.at[k], wires[k]) for k in outs]
+        nbytes = sum([wires[k].nbytes for k in {*self.reads[g], *outs}])
         self.text.work += self.text.times * self._indices(item)
         if isinstance(item, Stage):
+            self.text.begin(Pass(" ".join(dict.fromkeys(item.members)), nbytes, True, []))
             self._stage(item, outs, self.same[g])
             return
         read = [(self.at[k], wires[k]) for k in item.ins]
-        write = _writer(item.primitive, read)
-        if write is None and self.text.depth == 1:
-            raise CannotPrint(f"a {type(item.primitive).__name__}", "it has no code within a whole program")
-        write = write or called_outside
+        write = _writer(item.primitive, read) or called_outside
+        own = [item.primitive] if isinstance(item.primitive, Unit) else []
+        name = own[0].name if own else type(item.primitive).__name__
+        self.text.begin(Pass(name, nbytes, write is not called_outside, [*own]))
         if not _shared(item.primitive):
             write(self.text, item.primitive, read, made)
             return
@@ -355,19 +377,34 @@ class _Program:
     def _stage(self, stage: Stage, outs: Sequence[int], same: dict[int, int]) -> None:
         wires = self.wiring.wires
         found: Ready = ready(stage, outs, wires)
-        if found.needs:
-            raise CannotPrint("a formula that holds for some numbers only", "nothing here tests them")
         read = [None if p.wire < 0 else (self.at[p.wire], wires[p.wire]) for p in found.reads]
         roots = [-1 if p.wire < 0 else self._root(p.wire) for p in found.reads]
         shared = {roots.index(same[k]): len(roots) + j for j, k in enumerate(outs) if same.get(k) in roots}
         assert not any(isinstance(sink.value, FoldResult) and k in same for sink, k in zip(found.body.sinks, outs, strict=True))
-        write_stage(self.text, found, read, [(self.at[k], wires[k]) for k in outs], shared)
+        made = [(self.at[k], wires[k]) for k in outs]
+        if not found.needs:
+            write_stage(self.text, found, read, made, shared)
+            return
+        holds, (ins, other) = self._holds(found.needs), self.exact[id(stage)]
+        self.text.w.when(holds, lambda: write_stage(self.text, found, read, made, shared))
+        given = [(self.at[k], wires[k]) for k in ins]
+        self.text.w.when(self.text.w.set(f"xor i1 {holds}, true"), lambda: call_array_code(self.text, other, given, made))
+
+    def _holds(self, needs: Sequence[tuple[int, str]]) -> str:
+        """Whether all numbers of some wires meet conditions."""
+        holds = "true"
+        for k, condition in needs:
+            one = tested(self.text, condition, self.at[k], self.wiring.wires[k])
+            holds = one if holds == "true" else self.text.w.set(f"and i1 {holds}, {one}")
+        return holds
 
 
 def _writer(box: Primitive, read: Arrays) -> Write | None:
     """What writes a box that is no stage."""
     if isinstance(box, Fold) and not read[0][1].shape[box.axis]:
         return fold_of_nothing
+    if isinstance(box, StableOrder) and read[0][1].size >= LONG_SORT:
+        return None
     return WRITERS.get(Waiting if isinstance(box, Waiting) else type(box))
 
 

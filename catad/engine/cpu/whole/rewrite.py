@@ -50,10 +50,12 @@ def adding_up(wiring: Wiring, first: int, count: int) -> Wiring:
     return Wiring(wiring.dom, wiring.cod, tuple(wires), tuple(inputs), tuple(boxes), tuple(outputs))
 
 
-def accumulated(wiring: Wiring) -> Wiring:
+def accumulated(wiring: Wiring, inner: bool = True) -> Wiring:
     """The wiring in which what is scattered and then only added to another array is added to it by index.
 
-    The same holds for what is moved into a small part of zeros, as the derivative of a slice is, and for sides of choices.
+    The same holds for what is moved into a small part of zeros, as the derivative of a slice is, and for sides of choices; in a
+    program that is not within another, a few of these are read by the pass that adds them. A sum with zeros makes 0.0 of -0.0: so
+    does a map there, while sums within others begin with 0.0.
     """
     wiring = adding_sides(_onto(wiring))
     readers = Counter([*wiring.outputs, *[k for box in wiring.boxes for k in box.ins]])
@@ -63,7 +65,8 @@ def accumulated(wiring: Wiring) -> Wiring:
         return wiring
     wires, boxes, gone = list(wiring.wires), list[Box](), set[int]()
     for box in wiring.boxes:
-        made = _in_place(wires, box, scattered)
+        here = scattered if inner else _worth(box, scattered)
+        made = _in_place(wires, box, here, not inner)
         gone.update(k for one in made if isinstance(one.primitive, AddedAt | Added) for k in box.ins if k in scattered)
         boxes += made
     kept = tuple([box for box in boxes if not (box.outs and box.outs[0] in gone)])
@@ -117,7 +120,17 @@ def _added_to(k: int, readers: Sequence[Box | None], wires: Sequence[Tensor]) ->
     return box.ins[1 - box.ins.index(k)], box.outs[0]
 
 
-def _in_place(wires: list[Tensor], box: Box, scattered: dict[int, Box]) -> list[Box]:
+MANY = 8  # parts of one sum from which on each is added to its places instead of being read at every place
+
+
+def _worth(box: Box, scattered: dict[int, Box]) -> dict[int, Box]:
+    """What is worth adding by index outside of loops."""
+    own = {k: scattered[k] for k in box.ins if k in scattered}
+    parts = [k for k, one in own.items() if isinstance(one.primitive, StridedCopy)]
+    return {k: one for k, one in own.items() if len(parts) >= MANY or k not in parts}
+
+
+def _in_place(wires: list[Tensor], box: Box, scattered: dict[int, Box], positive: bool) -> list[Box]:
     """A sum of arrays, those that are scattered added by index to the sum of the others."""
     if not isinstance(box.primitive, Map) or len(box.outs) != 1 or scattered.keys().isdisjoint(box.ins):
         return [box]
@@ -129,10 +142,13 @@ def _in_place(wires: list[Tensor], box: Box, scattered: dict[int, Box]) -> list[
     if not others:
         return [box]
     made, total = list[Box](), others[0]
-    if len(others) > 1:
+    positive = positive and space.is_float
+    if len(others) > 1 or positive:
         node: Node = param(0)
         for k in range(1, len(others)):
             node = scalar.apply("add", node, param(k))
+        if positive:
+            node = scalar.apply("add", node, scalar.const(0.0))
         wires.append(space)
         total = len(wires) - 1
         made.append(Box(Map(Function.make(len(others), [node])), tuple(others), (total,)))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from catad import buffers
 from catad.boxes import Nesting, Primitive
-from catad.buffers import address
+from catad.buffers import HEAD, address
+from catad.engine import profile
 from catad.engine.backend import Step
-from catad.engine.cpu.engine import SMALL, THREADED
+from catad.engine.cpu.engine import THREADED
 from catad.engine.cpu.run import blas
 from catad.engine.cpu.run.kernel import packed
 from catad.engine.cpu.run.threads import get_num_threads
@@ -21,30 +23,28 @@ from catad.engine.cpu.whole import by_bin as by_bin
 from catad.engine.cpu.whole import orders as orders
 from catad.engine.cpu.whole import summed as summed
 from catad.engine.cpu.whole.lanes import LanesSweep
-from catad.engine.cpu.whole.outside import raised
-from catad.engine.cpu.whole.printed import CompiledFunction, as_they_lie
+from catad.engine.cpu.whole.outside import Clock, raised
+from catad.engine.cpu.whole.printed import PLAIN, CompiledFunction, as_they_lie
 from catad.engine.cpu.whole.program import write_program
 from catad.engine.cpu.whole.rewrite import accumulated, adding_up
-from catad.engine.cpu.whole.text import BOXES, Buffer, Text
-from catad.engine.machine import Compiled, Known, constants, known
+from catad.engine.cpu.whole.text import Buffer, Text
+from catad.engine.cpu.whole.units import STANDALONE
+from catad.engine.machine import Compiled, Known
 from catad.engine.reference import REFERENCE
 from catad.engine.run import Run
+from catad.engine.runner import tell
 from catad.errors import CannotPrint
 from catad.late import late
 from catad.linear.clear import Cleared, ClearedAt
-from catad.linear.recurrence import Recurred
 from catad.linear.reindex import Reshaped
 from catad.linear.sweep import Sweep
+from catad.scalar import STOP_FLAG
 from catad.spaces import Product, Tensor
-from catad.vector.arg_extremum import ArgExtremumByBin
-from catad.vector.by_bin import PrefixByBin
 from catad.vector.entry_sum import Summed
-from catad.vector.fold import Fold
-from catad.vector.fold_by_bin import FoldByBin
 from catad.vector.overwrite import Added, AddedAt, Overwritten, OverwrittenAt
-from catad.vector.revolve import BoundedPullback
-from catad.vector.scan import Scan
 from catad.wiring import Box, Wiring
+
+place_of: Callable[[Any], int] = id if HEAD else address  # CPython's arrays lie at their identities, and say where numbers lie
 
 
 class Whole(CompiledFunction):
@@ -56,79 +56,147 @@ class Whole(CompiledFunction):
     quiet = True
 
     def __init__(self, wiring: Wiring, plain: Callable[..., Any]) -> None:
-        text = Text()
+        self.clock = Clock() if profile.active() else None
+        text = Text(clock=self.clock)
         self.plain, self.taken, self.outs = plain, wiring.spaces(wiring.inputs), wiring.spaces(wiring.outputs)
-        given = [Buffer(text.entry(), space.nbytes) for space in self.taken]
-        goals = [Buffer(text.entry(), space.nbytes) for space in self.outs]
+        given = [Buffer(text.entry(HEAD), space.nbytes) for space in self.taken]
+        goals = [Buffer(text.entry(HEAD), space.nbytes) for space in self.outs]
         write_program(text, wiring, given, goals)
+        text.tick()
         self.printed, self.room, self.work = text.text(), text.room, text.work
         large = [space.nbytes >= buffers.LARGE for space in self.outs]
         self.made = [(buffers.empty if far else np.empty, s.shape, s.dtype) for s, far in zip(self.outs, large, strict=True)]
         self.unchecked = text.checks  # boxes within check the values of a first call of the array code
         self.constants, self.errors, self.outsiders = text.constants, text.errors, text.outsiders
         functions = [*map(blas.address, text.externals), *[one.address for one in text.outsiders]]
+        self.passes = text.passes
         self.kernels, self.first = text.kernels, [*text.lengths, *functions]
         self.quick = [(code, work) for (code, _), work in text.kernels.items() if work and code.left]  # compiled in full later
         self.frames: list[_Frame] = []  # that no call uses now
+        self.is_plain = not self.outsiders and STOP_FLAG not in self.printed
 
     def _frame(self) -> _Frame:
-        """A table for a call, filled but for what the call brings, and the place for its error."""
+        """What a call needs, filled but for what the call brings."""
+        own = self.code
+        if own.left and all(code is not own for code, _ in self.quick):
+            own.account(self.work)
+            self.quick.append((own, self.work))
         kernels = [code.modules[-1].address(name) for code, name in self.kernels]
-        error = np.zeros(2, np.int64)
+        error = packed([0, 0])
         places = [0] * (len(self.taken) + len(self.outs) + 1)
-        rest = [address(error), get_num_threads(), *self.first, *kernels, *map(address, self.constants)]
-        return _Frame(packed([*places, *rest]), error, len(places) + 1)
+        rest = [error.buffer_info()[0], 1, *self.first, *kernels, *map(address, self.constants)]
+        table = packed([*places, *rest])
+        room = None
+        if 0 < self.room <= KEPT:
+            room = buffers.empty((self.room,), _BYTES)
+            table[len(places) - 1] = address(room)
+        return _Frame(table, table.buffer_info()[0], error, own.calls["kernel"], len(places) + 1, room)
 
     def _settle(self) -> None:
-        """Compile kernels in full that have run often enough."""
+        """Compile code in full that has run often enough."""
         for code, work in self.quick:
             code.account(work)
         self.quick = [(code, work) for code, work in self.quick if code.left]
         self.frames.clear()
 
+    def compile(self) -> None:
+        """Compile all of it in full."""
+        self.code.complete()
+        for code, _ in self.kernels:
+            code.complete()
+
+    def described(self) -> list[tuple[str, bool, str | None]]:
+        """The passes: the name, whether its code is compiled, and its text; the first has that of the function, too."""
+        texts = ["\n".join([text for one in own.own if (text := one.text) is not None]) for own in self.passes]
+        texts[:1] = ["\n".join([self.printed, *texts[:1]])]
+        return [(one.name, one.compiled, text if one.compiled else None) for one, text in zip(self.passes, texts, strict=False)]
+
+    def _record(self, ticks: Sequence[float]) -> None:
+        """Tell the open profiles what the passes took."""
+        for k, (one, begin, end) in enumerate(zip(self.passes, ticks, ticks[1:], strict=False)):
+            own = [self.code.seconds] if not k else []
+            for code in one.own:
+                own += code.seconds if isinstance(code.seconds, tuple) else (code.seconds,)
+            profile.record(one.name, own, end - begin, one.nbytes)
+
     def __call__(self, xp: Any, *arrays: Any) -> Any:
-        if self.unchecked:
+        made = self.made_of(arrays)
+        if made is None:
             self.unchecked = False
             return self.plain(xp, *arrays)
+        return made[0] if len(made) == 1 else made
+
+    def made_of(self, arrays: Sequence[Any]) -> list[Any] | None:
+        """The results, new arrays; None where the array code must run instead."""
+        if self.unchecked:
+            return None
         if self.quick:
             self._settle()
-        given = as_they_lie(arrays)
-        outs = [make(shape, dtype) for make, shape, dtype in self.made]
+        frame = None
         try:
             frame = self.frames.pop()
         except IndexError:  # asked like this, since threads may share the last one
+            pass
+        if frame is None:
             frame = self._frame()
-        table, k = frame.table, 0
-        for each in (*given, *outs):
-            table[k] = address(each)
+        table, outs = frame.table, [make(shape, dtype) for make, shape, dtype in self.made]
+        k = 0
+        for each in arrays:
+            if type(each) is not np.ndarray or each.flags.num & PLAIN != PLAIN:
+                arrays = as_they_lie(arrays)
+                k = 0
+                for one in arrays:
+                    table[k] = place_of(one)
+                    k += 1
+                break
+            table[k] = place_of(each)
             k += 1
-        if self.room:
+        for each in outs:
+            table[k] = place_of(each)
+            k += 1
+        if self.room > KEPT:
             room = buffers.empty((self.room,), _BYTES)
             table[k] = address(room)
         table[frame.threads] = get_num_threads()
-        try:
-            self.code.run("kernel", table, [()], self.work)
-        finally:
-            interrupt = raised.pop(address(frame.error), None) if self.outsiders else None
-        if interrupt is not None:
-            raise interrupt
+        if self.is_plain:
+            frame.call(frame.where)
+        else:
+            self._watched(frame)
         if frame.error[0]:
-            found, about = frame.error.tolist()
+            found, about = frame.error
             if found > 1:
                 self.errors[found - 2](about)
-            return self.plain(xp, *arrays)
+            return None
         self.frames.append(frame)
-        return outs[0] if len(outs) == 1 else outs
+        return outs
+
+    def _watched(self, frame: _Frame) -> None:
+        """Run what may be stopped, what calls functions of Python, or is timed."""
+        error = frame.error.buffer_info()[0]
+        try:
+            self.code.run("kernel", frame.table, [()], 0)
+        finally:
+            interrupt = raised.pop(error, None) if self.outsiders else None
+            ticks = self.clock.ticks.pop(error, []) if self.clock is not None else []
+        if interrupt is not None:
+            raise interrupt
+        if ticks:
+            self._record(ticks)
 
 
 class _Frame(NamedTuple):
-    """What a call has for itself: its table, the place for its error, and the entry with the number of threads."""
+    """What a call has for itself: its table and where that lies, the place for its error, the function, the entry with the number
+    of threads, and memory for arrays within the program, where that is small enough to be kept."""
 
     table: array[int]
-    error: Any
+    where: int
+    error: array[int]
+    call: Callable[[int], None]
     threads: int
+    room: Any
 
 
+KEPT = 1 << 16  # bytes of memory that stays with a frame
 _BYTES = np.dtype(np.int8)
 
 
@@ -145,36 +213,62 @@ def box_as_program(primitive: Primitive, ins: tuple[Tensor, ...], fixed: Known |
     return Wiring(Product(ins), Product(outs), tuple(wires), given, tuple(boxes), made)
 
 
-def loop(primitive: Sweep | BoundedPullback, ins: tuple[Tensor, ...], fixed: Known | None = None) -> Compiled | None:
-    """A loop as one function, of which some arguments are known constants.
-
-    None where a part has no code, or where a step that is not pointwise is long enough for threads.
-    """
+def lanes(primitive: Primitive, ins: tuple[Tensor, ...]) -> Compiled | None:
+    """A loop with long steps that are pointwise, in blocks of lanes; None for others."""
+    if not isinstance(primitive, Sweep) or largest(primitive) < THREADED:
+        return None
     try:
-        if largest(primitive) >= THREADED:
-            return LanesSweep(primitive, ins, primitive.evaluate) if isinstance(primitive, Sweep) else None
-        return Whole(box_as_program(primitive, ins, fixed), primitive.evaluate)
+        return LanesSweep(primitive, ins, primitive.evaluate)
     except CannotPrint:
         return None
 
 
-def steps(wiring: Wiring) -> list[Step] | None:
-    """One step for all of a wiring; where a part of it has no code, its boxes one by one, loops compiled.
+STANDALONE[Sweep] = lanes
 
-    None where stages are worth compiling: where there are too many boxes with large arrays, or the array code of a box goes from
-    element to element.
-    """
+
+def steps(wiring: Wiring) -> list[Step]:
+    """One step for all of a wiring; several where a part of it has no code, or where it is too long for one function."""
+    if not any(box.ins for box in wiring.boxes):
+        return []
     try:
         plain = Run(wiring.inputs, wiring.outputs, REFERENCE.steps(wiring), wiring.boxes)
         return [(Whole(wiring, _several(plain)), wiring.inputs, wiring.outputs)]
-    except CannotPrint:
-        own = [box for box in wiring.boxes if not isinstance(box.primitive, Nesting)]
-        if any(isinstance(box.primitive, SERIAL) for box in own):
-            return None
-        if len(own) > BOXES and any(wiring.wires[k].size >= SMALL for box in own for k in (*box.ins, *box.outs)):
-            return None
-        found = constants(wiring)
-        return [_step(wiring, box, found) for box in wiring.boxes if box.ins]
+    except CannotPrint as error:
+        places = [i for i, box in enumerate(wiring.boxes) if box.ins]
+        if len(places) == 1:
+            box = wiring.boxes[places[0]]
+            tell(type(box.primitive).__name__, error)
+            return [(box.primitive.kernel(wiring.spaces(box.ins)), box.ins, box.outs)]
+        ends = [places[len(places) // 2]] if len(places) > FEW else _around(wiring, places)
+        return [step for a, b in pairwise([0, *ends, len(wiring.boxes)]) if a < b for step in steps(part(wiring, a, b))]
+
+
+FEW = 64  # boxes among which those without code are looked for one by one
+
+
+def _around(wiring: Wiring, places: Sequence[int]) -> list[int]:
+    """Where a wiring is to be cut so that boxes without code stand alone; its middle where all have code."""
+    found = list[int]()
+    for i in places:
+        try:
+            own = part(wiring, i, i + 1)
+            Whole(own, len)
+        except CannotPrint:
+            found += [i, i + 1]
+    return found or [places[len(places) // 2]]
+
+
+def part(wiring: Wiring, first: int, last: int) -> Wiring:
+    """The boxes from the first to the one before the last, as a wiring of their own with the same numbers of wires."""
+    own = wiring.boxes[first:last]
+    made = {k for box in own for k in box.outs}
+    later = {*wiring.outputs, *[k for box in wiring.boxes[last:] for k in box.ins]}
+    read = dict.fromkeys([k for box in own for k in box.ins if k not in made])
+    fixed = [box for box in wiring.boxes[:first] if not box.ins and not read.keys().isdisjoint(box.outs)]
+    ins = tuple([k for k in read if not any(k in box.outs for box in fixed)])
+    outs = tuple([k for box in own if box.ins for k in box.outs if k in later])
+    dom, cod = Product(wiring.spaces(ins)), Product(wiring.spaces(outs))
+    return Wiring(dom, cod, wiring.wires, ins, (*fixed, *own), outs)
 
 
 def _several(plain: Run) -> Callable[..., Any]:
@@ -183,12 +277,6 @@ def _several(plain: Run) -> Callable[..., Any]:
         return made[0] if len(made) == 1 else made
 
     return run
-
-
-def _step(wiring: Wiring, box: Box, found: Known) -> Step:
-    ins = wiring.spaces(box.ins)
-    made = loop(box.primitive, ins, known(box, found)) if isinstance(box.primitive, Sweep | BoundedPullback) else None
-    return made or box.primitive.kernel(ins), box.ins, box.outs
 
 
 def largest(primitive: Nesting) -> int:
@@ -205,5 +293,4 @@ def largest(primitive: Nesting) -> int:
     return found
 
 
-SERIAL = (Scan, Fold, Recurred, PrefixByBin, FoldByBin, ArgExtremumByBin)
 IN_PLACE = (Added, Overwritten, OverwrittenAt, AddedAt, Cleared, ClearedAt, Reshaped)

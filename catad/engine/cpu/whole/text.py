@@ -48,13 +48,23 @@ class Laid(NamedTuple):
     dtype: np.dtype[Any]
 
 
+class Pass(NamedTuple):
+    """A pass of a program for those who look at it: what runs in it, the bytes that it reads and writes, whether its code is
+    compiled, and the code that it has for itself."""
+
+    name: str
+    nbytes: int
+    compiled: bool
+    own: list[Any]
+
+
 class Text:
     """The function while it is being written. It reads addresses and lengths from a table, in the order of `entries`.
 
-    `calls` is whether it may call kernels by address.
+    `calls` is whether it may call kernels by address, `clock` a function that it calls before each pass, and at the end.
     """
 
-    def __init__(self, small: int = SMALL, calls: bool = True) -> None:
+    def __init__(self, small: int = SMALL, calls: bool = True, clock: Any = None) -> None:
         self.w, self.small, self.calls = Writer(), small, calls
         self.functions: list[str] = []
         self._names: dict[Hashable, int] = {}  # the number of the function for what it does
@@ -65,6 +75,8 @@ class Text:
         self.outsiders: list[Any] = []  # functions of Python that are called
         self.kernels: dict[tuple[Code, str], int] = {}  # compiled functions that are called, and the indices of their runs
         self.errors: list[Callable[[int], None]] = []
+        self.passes: list[Pass] = []  # of the program that no other is around
+        self.clock = None if clock is None else self.outside(clock)
         self.stack = self.room = self.entries = self.depth = self.boxes = 0
         self.times = 1  # how often what is being written runs, as far as loops of known length say
         self.work = 0  # indices that a run of the function takes, as far as that is known
@@ -76,10 +88,13 @@ class Text:
 
     # -- the table
 
-    def entry(self) -> str:
-        """The next entry of the table, an address."""
+    def entry(self, head: int = 0) -> str:
+        """The next entry of the table: an address, or the place of an object that has the address after so many bytes."""
         at = f"%t{self.entries}"
-        self._start += [f"  {at}p = getelementptr i64, ptr %t, i64 {self.entries}", f"  {at} = load ptr, ptr {at}p"]
+        self._start.append(f"  {at}p = getelementptr i64, ptr %t, i64 {self.entries}")
+        if head:
+            self._start += [f"  {at}o = load ptr, ptr {at}p", f"  {at}h = getelementptr i8, ptr {at}o, i64 {head}"]
+        self._start.append(f"  {at} = load ptr, ptr {at}{'h' if head else 'p'}")
         self.entries += 1
         return at
 
@@ -103,6 +118,8 @@ class Text:
 
     def kernel(self, code: Code, name: str, work: int) -> str:
         """The address of a function of compiled code that runs so many indices, an entry of the table."""
+        if self.passes and code not in self.passes[-1].own:
+            self.passes[-1].own.append(code)
         found = self.kernels.setdefault((code, name), 0)
         self.kernels[code, name] = found + self.times * work
         return f"%k{list(self.kernels).index((code, name))}"
@@ -132,6 +149,17 @@ class Text:
         self.w.slots += [*start, *self._rooms]
         kernel = self.w.text("kernel", ", ".join(["ptr noalias readonly %t", *more]))
         return self.w.module([*self.functions, kernel, *self._attributes()]) + METADATA
+
+    def begin(self, one: Pass) -> None:
+        """A pass of the program that no other is around begins."""
+        if self.depth == 1:
+            self.passes.append(one)
+            self.tick()
+
+    def tick(self) -> None:
+        """Call the clock, where there is one."""
+        if self.clock is not None:
+            self.w.do(f"call void {self.clock}(ptr %error)")
 
     # -- functions
 

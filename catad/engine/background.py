@@ -1,0 +1,129 @@
+"""Compiling while array code serves: one thread takes what has cost most so far, and programs look between two calls.
+
+The environment variable CATAD_COMPILE says how the engine "auto" compiles: in the "background" (the default), "now", which means
+in the thread that calls, or "never". The thread ends when nothing waits, and no process waits for it to end.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
+from typing import Any
+
+from catad import errors
+from catad.engine import notices
+from catad.engine.in_force import chosen
+
+BACKGROUND, NOW, NEVER = MODES = ("background", "now", "never")
+
+
+def mode() -> str:
+    """How the engine "auto" compiles; raises `EngineError` where the environment says another word."""
+    said = os.environ.get("CATAD_COMPILE", BACKGROUND)
+    if said not in MODES:
+        raise errors.EngineError(errors.no_such_compile_mode(said, MODES))
+    return said
+
+
+class Job:
+    """Something that a thread makes. `cost` is what not having it has cost so far, in seconds; callers raise it.
+
+    `ready` says whether it is made, or has failed; `lost` that a fork has left the thread behind in another process.
+    """
+
+    __slots__ = ("_context", "_error", "_make", "_notices", "cost", "lost", "ready")
+
+    def __init__(self, make: Callable[[], None], cost: float) -> None:
+        self._make, self._context, self.cost = make, copy_context(), cost
+        self._error: BaseException | None = None
+        self._notices: list[Callable[[], Any]] = []
+        self.ready = self.lost = False
+
+    def run(self, engine: str) -> None:
+        """Make it, in the context of the caller who asked for it, but for the engine, which is named."""
+
+        def made() -> None:
+            chosen.set(engine)
+            with notices.held(self._notices):
+                self._make()
+
+        try:
+            self._context.run(made)
+        except Exception as error:  # raised by the call that looks next
+            self._error = error
+        self.ready = True
+
+    def finish(self) -> None:
+        """Give the notices that came up; raise the error that there was."""
+        for give in self._notices:
+            give()
+        if self._error is not None:
+            raise self._error
+
+
+_condition = threading.Condition()
+_waiting: list[tuple[Job, str]] = []
+_running: list[tuple[Job, str]] = []  # at most one
+
+
+def submit(make: Callable[[], None], cost: float, engine: str) -> Job:
+    """Let the thread make something under a named engine, when nothing has cost more."""
+    job = Job(make, cost)
+    with _condition:
+        _waiting.append((job, engine))
+        if len(_waiting) == 1 and not _running:
+            threading.Thread(target=_work, name="catad compiles", daemon=True).start()
+    return job
+
+
+def wait(seconds: float | None = None) -> bool:
+    """Wait until nothing is left to compile, at most so many seconds; whether nothing is left."""
+    with _condition:
+        return _condition.wait_for(lambda: not _waiting and not _running, seconds)
+
+
+def _work() -> None:
+    while True:
+        with _condition:
+            _running.clear()
+            if not _waiting:
+                _condition.notify_all()
+                return
+            k = max(range(len(_waiting)), key=lambda k: _waiting[k][0].cost)
+            _running.append(_waiting.pop(k))
+        _running[0][0].run(_running[0][1])
+
+
+def _after_fork() -> None:
+    """In a child, which has no such thread: programs ask again."""
+    global _condition
+    _condition = threading.Condition()
+    for job, _ in (*_waiting, *_running):
+        job.lost = True
+    _waiting.clear()
+    _running.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+_served: ContextVar[bool] = ContextVar("served", default=False)
+
+
+def is_served() -> bool:
+    """True within a call that array code serves for the time being: what is within it is compiled with it."""
+    return _served.get()
+
+
+@contextmanager
+def serving() -> Any:
+    """A call that array code serves for the time being."""
+    token = _served.set(True)
+    try:
+        yield
+    finally:
+        _served.reset(token)
