@@ -67,7 +67,7 @@ def engine_of(xp: Any) -> Engine:
     if name != AUTO:
         engine = _engines[name]
         return engine if engine.runs(xp) and engine.available() else REFERENCE
-    for engine in _engines.values():
+    for engine in reversed(_engines.values()):  # those from outside first
         if engine.automatic and engine.runs(xp) and engine.available():
             return engine
     return REFERENCE

@@ -79,7 +79,7 @@ def test_a_cupy_that_raises(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(fake.cuda.runtime, "driverGetVersion", broken)
     with pytest.warns(ct.CatadNotice, match=r"OSError: libcuda\.so is no library"):
-        assert choice.engine_of(cupy_itself, 10) is choice.REFERENCE
+        assert choice.engine_of(cupy_itself) is choice.REFERENCE
 
 
 def test_without_cupy_nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine.runner import StageRunner
+from catad.engine.cpu.whole.run import Whole
 from catad.testing.drawn import Failure, draw_program, failures_of, run
 from catad.testing.drawn.programs import ONE, TWO, Placed
 from catad.testing.drawn.runs import smaller
@@ -103,16 +103,16 @@ def test_a_transpose_that_is_none_is_caught() -> None:
 
 @pytest.mark.numpy_only
 def test_an_engine_that_rounds_wrongly_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = StageRunner.__call__
+    right = Whole.made_of
 
-    def wrong(self: StageRunner, xp: Any, *arrays: Any) -> Any:
-        out = right(self, xp, *arrays)
-        for leaf in out if isinstance(out, list) else [out]:
+    def wrong(self: Whole, arrays: Any) -> Any:
+        out = right(self, arrays)
+        for leaf in out or []:
             if leaf.dtype.kind == "f":
                 leaf *= 1.0 + 1e-3
         return out
 
-    monkeypatch.setattr(StageRunner, "__call__", wrong)
+    monkeypatch.setattr(Whole, "made_of", wrong)
     assert any(any(failures_of(draw_program(4, number, sizes=(7,)))) for number in range(5))
 
 

@@ -178,7 +178,7 @@ def test_threads_that_call_at_once_get_equal_numbers() -> None:
     for one in threads:
         one.start()
     for one in threads:
-        one.join()
+        one.join(60)
     assert len(found) == 800
     for value, slope in found:
         assert np.isclose(value, want[0], rtol=1e-14) and np.allclose(slope, want[1], rtol=1e-14)

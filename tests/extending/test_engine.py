@@ -59,7 +59,7 @@ def test_an_engine_runs_what_it_is_chosen_for_and_nothing_else(noted: Noted) -> 
     count = len(noted.noted)
     ct.value_and_grad(f)(X)
     ct.value_and_grad(f)(np.ones(10_000))
-    assert len(noted.noted) == count, "an engine without `smallest` runs by name only"
+    assert len(noted.noted) == count, "an engine that is not automatic runs by name only"
 
 
 def test_the_laws_hold_and_loops_run_their_bodies_on_the_engine(noted: Noted) -> None:
@@ -71,12 +71,10 @@ def test_the_laws_hold_and_loops_run_their_bodies_on_the_engine(noted: Noted) ->
     assert [name for name, _ in noted.noted].count("Map") >= 3
 
 
-def test_an_engine_with_a_smallest_size_is_taken_automatically(noted: Noted) -> None:
-    noted.smallest = 5
+def test_an_automatic_engine_is_taken_for_its_arrays(noted: Noted) -> None:
+    noted.automatic = True
     ct.engine.register(noted)
     try:
-        ct.sin(np.ones(4))
-        assert not noted.noted
         ct.sin(np.ones(5))
         assert noted.noted == [("Map", [(5,)])]
     finally:

@@ -18,7 +18,7 @@ from tests.planner.forks import random_program
 
 RNG = np.random.default_rng(0)
 W = RNG.standard_normal((6, 5))
-MANY = jacobian_programs.MANY_TURNS + 2
+MANY = jacobian_programs.TURNS + 2
 
 
 @pytest.fixture

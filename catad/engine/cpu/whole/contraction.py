@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ LARGE = 1 << 15  # multiplications from which on a product of matrices is one of
 TINY = 64  # multiplications below which LLVM keeps all numbers of plain loops in registers
 NEAR = 1 << 18  # bytes of an array that stays in a cache while a product reads it again and again
 LONG = 512  # terms of a sum that are added without a level above
+MOST = 4096  # terms from which on that is so in tiles, too
 AT_ONCE = 4  # terms of a sum that are added to a row of the result between reading and writing it
 
 
@@ -38,7 +40,8 @@ class Contraction:
     """One contraction being written; `steps[k][label]` is the stride of operand k along a label, in bytes; the result is last."""
 
     def __init__(self, text: Text, c: Contract, read: Sequence[tuple[Buffer, Tensor]], made: tuple[Buffer, Tensor]) -> None:
-        self.text, self.w, self.c, self.dtype = text, text.w, c, made[1].dtype
+        self.text, self.w, self.dtype = text, text.w, made[1].dtype
+        self.sizes = list(c.sizes)
         self.arrays = [*read, made]
         self.steps = []
         for labels, (_, space) in zip([*c.operands, c.out], self.arrays, strict=True):
@@ -49,18 +52,23 @@ class Contraction:
         there = {label for labels in c.operands for label in labels}
         self.sums = [label for label in sorted(there - set(c.out)) if c.sizes[label] != 1]
         self.outer = [label for label in dict.fromkeys(c.out) if c.sizes[label] != 1]
+        self.is_diagonal = len(set(c.out)) != len(c.out)
         if self.dtype.kind not in "fiu" and (self.sums or len(read) > 1):
             raise CannotPrint("products and sums of truth values", "only numbers are contracted")
 
     def write(self) -> None:
         """Write the loops."""
         result, space = self.arrays[-1]
-        if len(set(self.c.out)) != len(self.c.out):  # zero off a diagonal
+        if self.is_diagonal:  # zero off the diagonal
             self.text.clear(result.pointer, space.nbytes)
-        if 0 in [self.c.sizes[label] for label in (*self.sums, *self.outer)]:
+        if 0 in [self.sizes[label] for label in (*self.sums, *self.outer)]:
             self.text.clear(result.pointer, space.nbytes)
         elif not self.sums:
             self._points()
+        elif self._is_far() and (found := self._as_matrices()) is not None:
+            self._by_blas(found)
+        elif math.prod([self.sizes[label] for label in self.sums]) > MOST and self.dtype.kind == "f" and not self.is_diagonal:
+            self._in_parts()
         elif self._in_tiles():
             return
         elif (found := self._as_matrices()) is not None:
@@ -70,6 +78,48 @@ class Contraction:
         else:
             self._dots()
 
+    def _in_parts(self) -> None:
+        """A long sum as sums of parts, which are added in pairs: each is written as a product of its own."""
+        text, (_, space), long = self.text, self.arrays[-1], max(self.sums, key=lambda label: self.sizes[label])
+        size = max(1, LONG * self.sizes[long] // math.prod([self.sizes[label] for label in self.sums]))
+        count, left = divmod(self.sizes[long], size)
+        parts = count + (left > 0)
+        room = text.buffer(Tensor((parts, *space.shape), self.dtype))
+        for first, times, own in ((0, count, size), (count, 1, left)):
+            if times and own:
+                self._part(long, size * first, own, times, text.at(room.pointer, (), (), first * space.nbytes), space)
+        while parts > 1:
+            half = -(-parts // 2)
+            self._add(room.pointer, text.at(room.pointer, (), (), half * space.nbytes), (parts - half) * space.size)
+            parts = half
+        text.copy(room.pointer, self.arrays[-1][0].pointer, space.nbytes)
+        text.free(room)
+
+    def _part(self, long: int, start: int, size: int, times: int, goal: str, space: Tensor) -> None:
+        """Write so many parts of a sum, from a term on, one behind the other."""
+        made, step = copy(self), len(self.sizes)
+        made.sizes = [*self.sizes, times]
+        made.sizes[long] = size
+        made.outer = [step, *self.outer] if times > 1 else self.outer
+        made.sums = [label for label in self.sums if made.sizes[label] != 1]
+        made.steps = [{**own, step: own[long] * size} for own in self.steps[:-1]]
+        made.steps.append({**self.steps[-1], step: space.nbytes})
+        both = zip(self.arrays, self.steps, strict=True)
+        given = [self.text.at(buffer.pointer, (), (), start * own[long]) for (buffer, _), own in both]
+        made.arrays = [(Buffer(at, buffer.nbytes), own) for at, (buffer, own) in zip(given, self.arrays, strict=True)]
+        made.arrays[-1] = Buffer(goal, times * space.nbytes), Tensor((times, *space.shape), self.dtype)
+        made.write()
+
+    def _add(self, goal: str, more: str, count: int) -> None:
+        w, kind = self.w, llvm_type(self.dtype)
+
+        def one(index: list[str]) -> None:
+            at, other = (self.text.at(place, index, [self.dtype.itemsize]) for place in (goal, more))
+            total = w.set(f"fadd {kind} {load(w, at, self.dtype)}, {load(w, other, self.dtype)}")
+            store(w, total, at, self.dtype)
+
+        self.text.nest([count], one)
+
     def _in_tiles(self) -> bool:
         """Write a product of two arrays of floats in tiles of registers; False where none fits how they lie.
 
@@ -77,19 +127,17 @@ class Contraction:
         """
         if len(self.arrays) != 3 or self.dtype.kind != "f" or any(space.dtype != self.dtype for _, space in self.arrays):
             return False
-        if math.prod(self.c.sizes) < TINY or len(set(self.c.out)) != len(self.c.out):
-            return False
-        if self._is_far() and self._as_matrices() is not None:
+        if math.prod(self.sizes) < TINY or self.is_diagonal:
             return False
         pointers = [buffer.pointer for buffer, _ in self.arrays]
-        return Tiles(self.text, self.dtype, self.c.sizes, self.steps, pointers).write(self.outer, self.sums)
+        return Tiles(self.text, self.dtype, self.sizes, self.steps, pointers).write(self.outer, self.sums)
 
     def _is_far(self) -> bool:
         return min(space.nbytes for _, space in self.arrays) > NEAR
 
     def _as_matrices(self) -> _Matrices | None:
         """The contraction as a product of two matrices that is worth a call; None where it is another one."""
-        sizes, dtype = self.c.sizes, self.dtype
+        sizes, dtype = self.sizes, self.dtype
         if len(self.arrays) != 3 or len(self.sums) != 1 or any(space.dtype != dtype for _, space in self.arrays):
             return None
         (inner,) = self.sums
@@ -109,7 +157,7 @@ class Contraction:
 
     def _by_blas(self, found: _Matrices) -> None:
         """`C = A B` as `C' = B' A'` in the order of Fortran."""
-        text, w, size, sizes = self.text, self.w, self.dtype.itemsize, self.c.sizes
+        text, w, size, sizes = self.text, self.w, self.dtype.itemsize, self.sizes
         a, b, m, n, k = found
         gemm = text.external(f"{'d' if size == 8 else 's'}gemm")
 
@@ -157,7 +205,7 @@ class Contraction:
         return self.text.at(buffer.pointer, list(index.values()), [own[label] for label in index])
 
     def _each(self, labels: Sequence[int], index: dict[int, str], body: object) -> None:
-        sizes = [self.c.sizes[label] for label in labels]
+        sizes = [self.sizes[label] for label in labels]
         self.text.nest(sizes, lambda found: body({**index, **dict(zip(labels, found, strict=True))}))  # type: ignore[operator]
 
     def _points(self) -> None:
@@ -180,15 +228,15 @@ class Contraction:
 
         def line(index: dict[int, str]) -> None:
             def some(start: str) -> None:
-                stop = w.least(w.set(f"add i64 {start}, {LONG}"), str(self.c.sizes[last]))
+                stop = w.least(w.set(f"add i64 {start}, {LONG}"), str(self.sizes[last]))
                 w.do(f"store {kind} {literal(0, self.dtype)}, ptr {part}")
                 w.loop(start, stop, lambda k: add(part, self._product({**index, last: k})))
                 add(total, w.set(f"load {kind}, ptr {part}"))
 
-            if self.c.sizes[last] > LONG:
-                w.loop("0", str(self.c.sizes[last]), some, LONG)
+            if self.sizes[last] > LONG:
+                w.loop("0", str(self.sizes[last]), some, LONG)
             else:
-                w.loop("0", str(self.c.sizes[last]), lambda k: add(total, self._product({**index, last: k})))
+                w.loop("0", str(self.sizes[last]), lambda k: add(total, self._product({**index, last: k})))
 
         op = self._op("add")
 
@@ -203,11 +251,11 @@ class Contraction:
         """All of a row of the result at once, some terms of its sums after the others."""
         *outer, last = self.outer
         *sums, inner = self.sums
-        size = self.c.sizes[inner]
+        size = self.sizes[inner]
         whole = size - size % AT_ONCE
 
         def row(index: dict[int, str]) -> None:
-            if math.prod([self.c.sizes[label] for label in sums]) == 1 and whole:
+            if math.prod([self.sizes[label] for label in sums]) == 1 and whole:
                 self._terms(index, last, inner, "0", AT_ONCE, first=True)
                 self._blocks(index, last, inner, AT_ONCE, whole)
             else:
@@ -220,7 +268,7 @@ class Contraction:
         store(self.w, literal(0, self.dtype), self._at(self.arrays[-1][0], self.steps[-1], index), self.dtype)
 
     def _blocks(self, index: dict[int, str], last: int, inner: int, begin: int, whole: int) -> None:
-        size = self.c.sizes[inner]
+        size = self.sizes[inner]
         if begin < whole:
             self.w.loop(str(begin), str(whole), lambda s: self._terms(index, last, inner, s, AT_ONCE), AT_ONCE)
         if whole < size:

@@ -34,6 +34,7 @@ from catad.engine.cpu.whole.text import BOXES, DEEP, Arrays, Buffer, Pass, Text
 from catad.engine.cpu.whole.transposed import transposed
 from catad.engine.cpu.whole.units import Unit, with_units, write_unit
 from catad.engine.stages.exactly import exact_program, members
+from catad.engine.stages.joined import joined
 from catad.engine.stages.layout import Ready, ready
 from catad.engine.stages.one_hot import one_hot
 from catad.engine.stages.partition import Item, Partition
@@ -123,7 +124,7 @@ class _Program:
         self, text: Text, wiring: Wiring, given: Sequence[Buffer], goals: Sequence[Buffer | None], loose: int
     ) -> None:
         self.text, self.goals, self.loose = text, goals, loose
-        wiring = tiled(one_hot(within_rows(with_resets(wiring)))) if text.depth == 1 else without_shortcuts(wiring)
+        wiring = tiled(one_hot(within_rows(joined(with_resets(wiring))))) if text.depth == 1 else without_shortcuts(wiring)
         found = self.found = Partition(split(transposed(accumulated(wiring, text.depth > 1))))
         self.wiring = wiring = found.wiring
         self.exact: dict[int, tuple[tuple[int, ...], Callable[..., Any]]] = {}  # by stage: what runs where a formula fails

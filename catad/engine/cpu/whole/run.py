@@ -133,7 +133,7 @@ class Whole(CompiledFunction):
         if self.quick:
             self._settle()
         frame = None
-        try:
+        try:  # noqa: SIM105 (`suppress` takes longer than all else)
             frame = self.frames.pop()
         except IndexError:  # asked like this, since threads may share the last one
             pass
