@@ -68,7 +68,7 @@ class Run:
 
     def _alone(self) -> Callable[..., Any] | None:
         """The only step, where it reads the arguments and writes the results as they stand."""
-        if len(self.steps) != 1 or self.nesting or self._fixed:
+        if len(self.steps) != 1 or self.nesting:
             return None
         ((kernel, ins, outs, _),) = self.steps
         return kernel if ins == self.inputs and outs == self.outputs else None

@@ -238,11 +238,14 @@ def cases(words: Sequence[str]) -> Iterator[Case]:
 
 def by_catad(case: Case, closed: bool) -> Run:
     """Value and gradient, by the engine that is in force at the call."""
-    data = () if closed else case.data
-    for a in case.data:
+    program, fixed, data, parameters = case.program, case.fixed, case.data, case.parameters
+    for a in data:
         a.flags.writeable = not closed  # what nobody can change needs no comparison at each call
-    step = ct.value_and_grad(lambda p, *given: case.program(np, p, *(given or case.data), **case.fixed))
-    return lambda: step(case.parameters, *data)
+    if closed:
+        alone = ct.value_and_grad(lambda p: program(np, p, *data, **fixed))
+        return lambda: alone(parameters)
+    step = ct.value_and_grad(lambda p, *given: program(np, p, *given, **fixed))
+    return lambda: step(parameters, *data)
 
 
 def by_jax(case: Case, closed: bool) -> Run:

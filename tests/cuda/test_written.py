@@ -20,7 +20,7 @@ from catad.vector.index import LastWriter
 from catad.vector.overwrite import LastOnly, OverwrittenAt
 
 from ..engine.cpu_support import assert_same, on
-from ..engine.test_cpu_written import drawn
+from ..engine.test_whole_written import drawn
 from .support import SEEDS, anew, emulated, on_gpu
 
 __all__ = ["anew"]  # a fixture

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine.cpu.engine import SMALL
 from catad.errors import ScalarError
 from catad.scalar import Function, param, partials, read, result_types
 from catad.scalar.ops import OPS
@@ -185,7 +184,7 @@ def typed(dtypes: tuple[str, ...]) -> dict[str, Function]:
 
 def small(fn: ct.D, arrays: list[np.ndarray]) -> list[np.ndarray]:
     """The results, of no more numbers at once than array code runs on."""
-    step = SMALL - 1
+    step = 4095
     pieces = [fn(*[a[at : at + step] for a in arrays]) for at in range(0, arrays[0].size, step)]
     return [np.concatenate(parts) for parts in zip(*pieces, strict=True)]
 
@@ -193,7 +192,7 @@ def small(fn: ct.D, arrays: list[np.ndarray]) -> list[np.ndarray]:
 def large(fn: ct.D, arrays: list[np.ndarray]) -> list[np.ndarray]:
     """The results on arrays repeated so often that code is compiled for them; they repeat."""
     n = arrays[0].size
-    times = -(-(SMALL + 1) // n)
+    times = -(-4097 // n)
     given = [np.tile(a, times) for a in arrays]
     space = [Tensor(a.shape, a.dtype) for a in given]
     assert fn.source("steps", space[0] if len(space) == 1 else ct.product(*space)).startswith("0: Map, compiled")

@@ -245,7 +245,7 @@ BUGS = [
         "engine/stages/fuse_producers.py",
         "if load.wire < 0 or load.by >= 0 or load.access != straight(rank):",
         "if load.wire < 0 or load.by >= 0:",
-        "engine/test_cpu_fuse_producers.py",
+        "cuda/test_fuse_producers.py",
     ),
     Bug(
         "a reset keeps the state before it",

@@ -18,10 +18,11 @@ from catad.engine.cpu.call import GRAIN, Call
 from catad.engine.cpu.run.stop import run_all
 from catad.engine.cpu.whole.outside import FromOutside, raised, run_way
 from catad.engine.cpu.whole.text import Buffer, Text
-from catad.engine.stages.layout import POINTS, Layout
+from catad.engine.stages.layout import FOLDS, POINTS, Layout
 from catad.spaces import Tensor
 
 STREAMED = 1 << 24  # bytes of results from which on they are written by streaming stores
+TILED = 1 << 6  # indices of a pass with folds from which on: it has vectors there
 FROM = 1 << 9  # indices of a pass from which on its sizes are read from a table: unrolled work does not pay any more
 
 
@@ -63,7 +64,7 @@ def called(text: Text, how: Layout, read: Sequence[Buffer | None], made: Sequenc
 
     False where the pass is better written for its sizes: where it is short, or may run for ever.
     """
-    if not text.calls or math.prod([loop.size for loop in how.loops]) < FROM:
+    if not text.calls or math.prod([loop.size for loop in how.loops]) < (TILED if how.kernel.kind == FOLDS else FROM):
         return False
     sizes = [one.nbytes for one in made]
     place, given = list[int](), list[Buffer]()
