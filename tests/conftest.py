@@ -157,6 +157,15 @@ FULL = ("scalar", "drawn", "docs", "examples")  # what is about compiled code, o
 
 
 @pytest.fixture(autouse=True)
+def _large_arrays_compile():
+    """Programs on some thousand numbers, or with loops of as many steps, compile at their first call, as if numbers were slow."""
+    program = sys.modules.get("catad.engine.program")
+    if program is not None:
+        program.NUMBER = 5e-6
+    yield
+
+
+@pytest.fixture(autouse=True)
 def _quick_code(request):
     """Outside of `FULL` folders, and of files marked `full_code`, named engines compile quick code; not with --slow."""
     tiers = sys.modules.get("catad.engine.cpu.run.tiers")

@@ -183,20 +183,22 @@ def typed(dtypes: tuple[str, ...]) -> dict[str, Function]:
 
 
 def small(fn: ct.D, arrays: list[np.ndarray]) -> list[np.ndarray]:
-    """The results, of no more numbers at once than array code runs on."""
+    """The results of array code, some thousand numbers at once."""
     step = 4095
-    pieces = [fn(*[a[at : at + step] for a in arrays]) for at in range(0, arrays[0].size, step)]
+    with ct.use_engine("reference"):
+        pieces = [fn(*[a[at : at + step] for a in arrays]) for at in range(0, arrays[0].size, step)]
     return [np.concatenate(parts) for parts in zip(*pieces, strict=True)]
 
 
 def large(fn: ct.D, arrays: list[np.ndarray]) -> list[np.ndarray]:
-    """The results on arrays repeated so often that code is compiled for them; they repeat."""
+    """The results on arrays repeated so often that long passes run; they repeat."""
     n = arrays[0].size
     times = -(-4097 // n)
     given = [np.tile(a, times) for a in arrays]
     space = [Tensor(a.shape, a.dtype) for a in given]
     assert fn.source("steps", space[0] if len(space) == 1 else ct.product(*space)).startswith("0: Map, compiled")
-    rows = [np.asarray(a).reshape(times, n) for a in fn(*given)]
+    with ct.use_engine("cpu"):
+        rows = [np.asarray(a).reshape(times, n) for a in fn(*given)]
     for a in rows:
         assert all(np.array_equal(row, a[0], equal_nan=a.dtype.kind == "f") for row in (a[times // 2], a[-1]))
     return [a[0] for a in rows]

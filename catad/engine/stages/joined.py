@@ -2,8 +2,8 @@
 
     concatenate(x, y) = pad(x, (0, m)) + pad(y, (n, 0)),  where both are padded with -0.0
 
-A number plus -0.0 is that number, also where it is a zero. Such a pad is a view with a guard, so what reads the array computes it:
-a step that reads its neighbours by `np.roll` is one pass.
+A number plus -0.0 is that number, also where it is a zero. Such a pad is a view with a guard, so what reads the array computes
+it: a step that reads its neighbours by `np.roll` is one pass.
 """
 
 from __future__ import annotations
