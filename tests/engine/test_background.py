@@ -14,6 +14,7 @@ import pytest
 
 import catad as ct
 from catad.engine import background
+from catad.engine import program as engine_program
 from catad.engine.cpu.engine import CPU
 from catad.engine.cpu.run import target
 from catad.engine.program import CALLS, Program, program_of
@@ -36,6 +37,7 @@ X = np.linspace(0.1, 1.0, 50)
 def in_background(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The mode that users have; nothing is compiled yet."""
     monkeypatch.setenv("CATAD_COMPILE", "background")
+    monkeypatch.setattr(engine_program, "NUMBER", 1e-9)
     anew(monkeypatch)
     unload()
     assert background.wait(60)
