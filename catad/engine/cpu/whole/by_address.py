@@ -6,7 +6,6 @@ the addresses, which the program puts into a copy on the stack. Threads share wh
 
 from __future__ import annotations
 
-import ctypes
 import math
 from collections.abc import Sequence
 
@@ -15,8 +14,8 @@ import numpy as np
 from catad import buffers
 from catad.engine.cpu.blocked import Blocked, blocked
 from catad.engine.cpu.call import GRAIN, Call
-from catad.engine.cpu.run.stop import run_all
-from catad.engine.cpu.whole.outside import FromOutside, raised, run_way
+from catad.engine.cpu.run import pool
+from catad.engine.cpu.whole.outside import run_way
 from catad.engine.cpu.whole.text import Buffer, Text
 from catad.engine.stages.layout import FOLDS, POINTS, Layout
 from catad.spaces import Tensor
@@ -24,22 +23,6 @@ from catad.spaces import Tensor
 STREAMED = 1 << 24  # bytes of results from which on they are written by streaming stores
 TILED = 1 << 6  # indices of a pass with folds from which on: it has vectors there
 FROM = 1 << 9  # indices of a pass from which on its sizes are read from a table: unrolled work does not pay any more
-
-
-class Shared(FromOutside):
-    """The kernel of a pass on several threads, as a function that compiled code calls with its table."""
-
-    def __init__(self, call: Call) -> None:
-        self.call, self.function = call, _FUNCTION(self._run)
-
-    def _run(self, table: int, error: int) -> None:
-        try:
-            run_all(self.call.code.calls["kernel"], None, table, self.call.ranges())
-        except BaseException as interrupt:
-            raised[error] = interrupt
-
-
-_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
 
 def streamed(how: Layout, outs: Sequence[int]) -> Layout:
@@ -109,14 +92,11 @@ def _write(text: Text, call: Call, given: Sequence[str], made: Sequence[str]) ->
     def alone() -> None:
         w.do(f"call void {kernel}(ptr {table}, i64 {first}, i64 {last}, i64 {begin}, i64 {stop})")
 
-    def together() -> None:
-        w.do(f"call void {text.outside(Shared(call))}(ptr {table}, ptr %error)")
-
-    if call.work < GRAIN:
+    if call.work < GRAIN or not pool.available():
         alone()
     else:
         several = w.set("icmp sgt i64 %threads, 1")
-        w.when(several, together)
+        w.when(several, lambda: text.share(call, kernel, table))
         w.when(w.set(f"xor i1 {several}, true"), alone)
     if room is not None:
         w.do(f"call void {text.kernel(call.code, 'finish', 0)}(ptr {table}, i64 0, i64 {call.rows}, i64 0, i64 0)")

@@ -17,6 +17,7 @@ from catad.engine.backend import Step
 from catad.engine.cpu.engine import THREADED
 from catad.engine.cpu.run import blas
 from catad.engine.cpu.run.kernel import packed
+from catad.engine.cpu.run.pool import POOL, listed
 from catad.engine.cpu.run.threads import get_num_threads
 from catad.engine.cpu.whole import bounded as bounded  # its writers are known by being imported
 from catad.engine.cpu.whole import by_bin as by_bin
@@ -70,13 +71,13 @@ class Whole(CompiledFunction):
         self.constants, self.errors, self.outsiders = text.constants, text.errors, text.outsiders
         functions = [*map(blas.address, text.externals), *[one.address for one in text.outsiders]]
         self.passes = text.passes
-        self.kernels, self.first = text.kernels, [*text.lengths, *functions]
+        self.shares, self.kernels, self.first = text.shares, text.kernels, [*text.lengths, *functions]
         self.quick = [(code, work) for (code, _), work in text.kernels.items() if work and code.left]  # compiled in full later
         self.frames: list[_Frame] = []  # that no call uses now
         self.is_plain = not self.outsiders and STOP_FLAG not in self.printed
 
-    def _frame(self) -> _Frame:
-        """What a call needs, filled but for what the call brings."""
+    def _frame(self, count: int) -> _Frame:
+        """What a call on so many threads needs, filled but for what it brings."""
         own = self.code
         if own.left and all(code is not own for code, _ in self.quick):
             own.account(self.work)
@@ -84,13 +85,17 @@ class Whole(CompiledFunction):
         kernels = [code.modules[-1].address(name) for code, name in self.kernels]
         error = packed([0, 0])
         places = [0] * (len(self.taken) + len(self.outs) + 1)
-        rest = [error.buffer_info()[0], 1, *self.first, *kernels, *map(address, self.constants)]
+        shares = [listed(call.ranges()) for call in self.shares]
+        if shares:
+            POOL.grow(count - 1)
+            kernels += [POOL.code.modules[-1].address("share"), POOL.at, *map(address, shares)]
+        rest = [error.buffer_info()[0], count, *self.first, *kernels, *map(address, self.constants)]
         table = packed([*places, *rest])
         room = None
         if 0 < self.room <= KEPT:
             room = buffers.empty((self.room,), _BYTES)
             table[len(places) - 1] = address(room)
-        return _Frame(table, table.buffer_info()[0], error, own.calls["kernel"], len(places) + 1, room)
+        return _Frame(table, table.buffer_info()[0], error, own.calls["kernel"], count, (room, shares))
 
     def _settle(self) -> None:
         """Compile code in full that has run often enough."""
@@ -132,13 +137,13 @@ class Whole(CompiledFunction):
             return None
         if self.quick:
             self._settle()
-        frame = None
+        count, frame = get_num_threads(), None
         try:  # noqa: SIM105 (`suppress` takes longer than all else)
             frame = self.frames.pop()
         except IndexError:  # asked like this, since threads may share the last one
             pass
-        if frame is None:
-            frame = self._frame()
+        if frame is None or frame.threads != count:
+            frame = self._frame(count)
         table, outs = frame.table, [make(shape, dtype) for make, shape, dtype in self.made]
         k = 0
         for each in arrays:
@@ -157,7 +162,6 @@ class Whole(CompiledFunction):
         if self.room > KEPT:
             room = buffers.empty((self.room,), _BYTES)
             table[k] = address(room)
-        table[frame.threads] = get_num_threads()
         if self.is_plain:
             frame.call(frame.where)
         else:
@@ -185,15 +189,16 @@ class Whole(CompiledFunction):
 
 
 class _Frame(NamedTuple):
-    """What a call has for itself: its table and where that lies, the place for its error, the function, the entry with the number
-    of threads, and memory for arrays within the program, where that is small enough to be kept."""
+    """What a call has for itself: its table and where that lies, the place for its error, the function, the number of threads,
+    and what the table refers to: memory for arrays within the program, where that is small, and parts of passes.
+    """
 
     table: array[int]
     where: int
     error: array[int]
     call: Callable[[int], None]
     threads: int
-    room: Any
+    kept: Any
 
 
 KEPT = 1 << 16  # bytes of memory that stays with a frame

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from catad.engine.cpu.call import Call
 from catad.engine.cpu.nests.nest import METADATA
 from catad.engine.cpu.run.kernel import Code
 from catad.engine.text.numbers import cast, load, memory_type, store
@@ -73,6 +74,7 @@ class Text:
         self.lengths: list[int] = []
         self.externals: list[str] = []
         self.outsiders: list[Any] = []  # functions of Python that are called
+        self.shares: list[Call] = []  # passes that threads share
         self.kernels: dict[tuple[Code, str], int] = {}  # compiled functions that are called, and the indices of their runs
         self.errors: list[Callable[[int], None]] = []
         self.passes: list[Pass] = []  # of the program that no other is around
@@ -116,6 +118,11 @@ class Text:
         self.outsiders.append(function)
         return f"%o{len(self.outsiders) - 1}"
 
+    def share(self, call: Call, kernel: str, table: str) -> None:
+        """Write a call of a kernel that threads share."""
+        self.shares.append(call)
+        self.w.do(f"call void %share(ptr %pool, ptr {kernel}, ptr {table}, ptr %s{len(self.shares) - 1}, i64 %threads)")
+
     def kernel(self, code: Code, name: str, work: int) -> str:
         """The address of a function of compiled code that runs so many indices, an entry of the table."""
         if self.passes and code not in self.passes[-1].own:
@@ -142,6 +149,7 @@ class Text:
         constants = [f"%c{j}" for j in range(len(self.constants))]
         functions = [*[f"%x_{name}" for name in self.externals], *[f"%o{j}" for j in range(len(self.outsiders))]]
         functions += [f"%k{j}" for j in range(len(self.kernels))]
+        functions += ["%share", "%pool", *[f"%s{j}" for j in range(len(self.shares))]] if self.shares else []
         lengths = [f"%n{j}" for j in range(len(self.lengths))]
         for k, name in enumerate(["%ws", "%error", "%threads", *lengths, *functions, *constants]):
             kind = "i64" if name.startswith(("%n", "%threads")) else "ptr"
