@@ -20,6 +20,7 @@ from catad.buffers import address
 from catad.engine.cpu.run.kernel import Code, code_of
 from catad.engine.cpu.run.target import SPEED
 
+SPINS = 1 << 16  # looks at a word, some fifty microseconds, before a thread waits: the next pass is often not far
 _WORDS = ("wanted", "inside", "next", "count", "kernel", "table", "parts", "busy")  # of 64 bits each, at the beginning
 _MUTEX, _WORK, _DONE, _SIZE = 128, 256, 384, 512  # bytes: where the mutex and the conditions lie, and the size of all
 _CALLED = ("mutex_init", "cond_init", "mutex_lock", "mutex_unlock", "cond_wait", "cond_broadcast")
@@ -70,9 +71,34 @@ none:
   ret void
 }}
 
+define internal void @spin(ptr %place, i64 %until) {{
+entry:
+  br label %look
+look:
+  %k = phi i64 [ 0, %entry ], [ %k1, %again ]
+  %now = load atomic volatile i64, ptr %place acquire, align 8
+  %there = icmp sge i64 %now, %until
+  %zero = icmp eq i64 %now, 0
+  %idle = icmp eq i64 %until, 0
+  %gone = and i1 %zero, %idle
+  %asked = icmp sgt i64 %until, 0
+  %come = and i1 %there, %asked
+  %ends = or i1 %gone, %come
+  br i1 %ends, label %out, label %again
+again:
+  %k1 = add i64 %k, 1
+  %more = icmp slt i64 %k1, {SPINS}
+  br i1 %more, label %look, label %out
+out:
+  ret void
+}}
+
 define void @serve(ptr %pool) {{
 entry:
 {_PLACES}
+  br label %begin
+begin:
+  call void @spin(ptr %wanted, i64 1)
   %l = call i32 @pthread_mutex_lock(ptr %mutex)
   br label %look
 look:
@@ -95,10 +121,13 @@ help:
   %i3 = sub i64 %i2, 1
   store i64 %i3, ptr %inside
   %last = icmp eq i64 %i3, 0
-  br i1 %last, label %tell, label %look
+  br i1 %last, label %tell, label %leave
 tell:
   %b = call i32 @pthread_cond_broadcast(ptr %done)
-  br label %look
+  br label %leave
+leave:
+  %v = call i32 @pthread_mutex_unlock(ptr %mutex)
+  br label %begin
 }}
 
 define void @share(ptr %pool, ptr %f, ptr %t, ptr %list, i64 %threads) {{
@@ -135,6 +164,7 @@ together:
   %u2 = call i32 @pthread_mutex_unlock(ptr %mutex)
   %w = call i32 @pthread_cond_broadcast(ptr %work)
   call void @take(ptr %pool)
+  call void @spin(ptr %inside, i64 0)
   %l2 = call i32 @pthread_mutex_lock(ptr %mutex)
   store i64 0, ptr %wanted
   br label %end
