@@ -161,7 +161,7 @@ def _large_arrays_compile():
     """Programs on some thousand numbers, or with loops of as many steps, compile at their first call, as if numbers were slow."""
     program = sys.modules.get("catad.engine.program")
     if program is not None:
-        program.NUMBER = 5e-6
+        program.NUMBER = 1.5e-6
     yield
 
 

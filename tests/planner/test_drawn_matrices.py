@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad.engine import program as engine_program
 from catad.planner.factors import multiplied
 from catad.planner.network.sums import summed
 from catad.planner.plan import forget
@@ -110,6 +111,7 @@ def test_the_first_jacobian_of_small_matrices_compiles_nothing(experiment: Any, 
 
     compiled: list[str] = []
     plain = Cpu.steps
+    monkeypatch.setattr(engine_program, "NUMBER", 1e-9)  # as users have it
     monkeypatch.setattr(Cpu, "steps", lambda self, wiring: (compiled.append(self.name), plain(self, wiring))[1])
     program = experiment.drawn(4)
     jacobian = ct.jacobian(program.f)
