@@ -34,8 +34,12 @@ class SplitReduction(NamedTuple):
 
 
 def split_reduction(stage: Ready, last: int) -> SplitReduction:
-    """The stage with folds over the `last` axes that states are carried along, and stages that fold over the others."""
-    axis, dropped = stage.axis[-last:], stage.axis[:-last]
+    """The stage with folds over the `last` axes that states are carried along, and stages that fold over the others.
+
+    With 0 it stores what is folded, and folds nothing.
+    """
+    kept = len(stage.axis) - last
+    axis, dropped = stage.axis[kept:], stage.axis[:kept]
     plain = [k for k in range(len(stage.shape)) if k not in stage.axis]
     loops = [*plain, *dropped]
     shape = tuple([stage.shape[k] for k in loops])
@@ -47,11 +51,12 @@ def split_reduction(stage: Ready, last: int) -> SplitReduction:
         if op.kind == "fold":
             dtypes = state_dtypes(stage.body, op)
             reads = tuple(range(len(sinks), len(sinks) + len(dtypes)))
-            sinks += [Sink(FoldResult(k, i), dtype.str) for i, dtype in enumerate(dtypes)]
+            sinks += [Sink(FoldResult(k, i) if axis else op.args[i], dtype.str) for i, dtype in enumerate(dtypes)]
             writes += [Place(-1, Access(tuple([along(label) for label in loops])))] * len(dtypes)
             between += [(shape, dtype) for dtype in dtypes]
             rest.append(_rest(stage, k, [dtype.str for dtype in dtypes], plain, shape, reads))
-    first = stage._replace(axis=axis, body=stage.body._replace(sinks=tuple(sinks)), writes=tuple(writes))
+    ops = stage.body.ops if axis else tuple([op for op in stage.body.ops if op.kind != "fold"])
+    first = stage._replace(axis=axis, body=stage.body._replace(ops=ops, sinks=tuple(sinks)), writes=tuple(writes))
     return SplitReduction(first, outs, tuple(between), tuple(rest))
 
 

@@ -22,6 +22,7 @@ from catad.spaces import Tensor
 
 STREAMED = 1 << 24  # bytes of results from which on they are written by streaming stores
 TILED = 1 << 6  # indices of a pass with folds from which on: it has vectors there
+NARROW = 5  # numbers of an innermost loop below which it is written out, however many times it runs
 FROM = 1 << 9  # indices of a pass from which on its sizes are read from a table: unrolled work does not pay any more
 
 
@@ -48,6 +49,8 @@ def called(text: Text, how: Layout, read: Sequence[Buffer | None], made: Sequenc
     False where the pass is better written for its sizes: where it is short, or may run for ever.
     """
     if not text.calls or math.prod([loop.size for loop in how.loops]) < (TILED if how.kernel.kind == FOLDS else FROM):
+        return False
+    if how.loops[-1].size < NARROW:
         return False
     sizes = [one.nbytes for one in made]
     place, given = list[int](), list[Buffer]()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -72,6 +73,9 @@ class FixedNest(Nest):
         return w.text(self.name, ", ".join(pointers), "internal", self.attributes)
 
 
+FEW = 16  # lines beside each other, of which fewer are better folded one after the other
+
+
 def write_stage(
     text: Text,
     stage: Ready,
@@ -99,7 +103,8 @@ def write_stage(
 
 def _write_in_two(text: Text, stage: Ready, read: Sequence[Any], made: Sequence[tuple[Buffer, Tensor]]) -> None:
     """A stage that folds over axes along which arrays do not lie as along one."""
-    for last in reversed(range(1, len(stage.axis))):
+    lanes = math.prod([n for k, n in enumerate(stage.shape) if k not in stage.axis])
+    for last in [*([0] if lanes < FEW else []), *reversed(range(1, len(stage.axis)))]:
         found = split_reduction(stage, last)
         between = [Tensor(shape, dtype) for shape, dtype in found.between]
         steps = [(1,) if one is None else strides_of(one[1]) for one in read]

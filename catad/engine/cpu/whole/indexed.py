@@ -38,31 +38,45 @@ def _written(
     w = text.w
     rest = [label for label in how.dst if label not in how.by]
     axes = [label for k, label in enumerate(how.src) if k != how.axis]
+    steps = [strides_of(space) for _, space in goals]
+    others = [[step for k, step in enumerate(own) if k != how.axis] for own in steps]
+
+    def position(found: list[str]) -> str:
+        read = load(w, text.at(index[0].pointer, found, strides_of(index[1])), index[1].dtype)
+        return cast(w, read, index[1].dtype, _INT)
+
+    def inside(at: str, body: Callable[[], None]) -> None:
+        w.when(w.set(f"icmp ult i64 {at}, {how.bins}"), body)
+
+    def put(found: list[str], at: str, more: list[str]) -> None:
+        own = dict(zip((*how.by, *rest), (*found, *more), strict=True))
+        lines = [text.at(goal.pointer, [at], [own[how.axis]]) for (goal, _), own in zip(goals, steps, strict=True)]
+        there = [own[label] for label in axes]
+        entry(own, [text.at(line, there, other) for line, other in zip(lines, others, strict=True)])
+
+    def each_index(body: Callable[[list[str]], None]) -> None:
+        sizes = [how.sizes[label] for label in how.by]
+        if part is None:
+            text.nest(sizes, body)
+        else:
+            w.loop(*part, lambda i: text.nest(sizes[1:], lambda found: body([i, *found])))
 
     def one(found: list[str]) -> None:
-        at = dict(zip(how.by, found, strict=True))
-        read = load(w, text.at(index[0].pointer, found, strides_of(index[1])), index[1].dtype)
-        position = cast(w, read, index[1].dtype, _INT)
+        at = position(found)
+        inside(at, lambda: text.nest([how.sizes[label] for label in rest], lambda more: put(found, at, more)))
 
-        def all_of_it() -> None:
-            steps = [strides_of(space) for _, space in goals]
-            lines = [text.at(goal.pointer, [position], [own[how.axis]]) for (goal, _), own in zip(goals, steps, strict=True)]
+    def line(more: list[str]) -> None:
+        def each(found: list[str]) -> None:
+            at = position(found)
+            inside(at, lambda: put(found, at, more))
 
-            def each(more: list[str]) -> None:
-                own = {**at, **dict(zip(rest, more, strict=True))}
-                there = [own[label] for label in axes]
-                others = [[step for k, step in enumerate(one) if k != how.axis] for one in steps]
-                entry(own, [text.at(line, there, other) for line, other in zip(lines, others, strict=True)])
+        each_index(each)
 
-            text.nest([how.sizes[label] for label in rest], each)
-
-        w.when(w.set(f"icmp ult i64 {position}, {how.bins}"), all_of_it)
-
-    sizes = [how.sizes[label] for label in how.by]
-    if part is None:
-        text.nest(sizes, one)
+    along = min([own[how.axis] for own in steps])
+    if rest and all(along < step for own in others for step in own):  # places of a line lie nearer than lines
+        text.nest([how.sizes[label] for label in rest], line)
     else:
-        w.loop(*part, lambda i: text.nest(sizes[1:], lambda found: one([i, *found])))
+        each_index(one)
 
 
 def _value(text: Text, how: Indexing, values: Array) -> Callable[[dict[int, str]], str]:
