@@ -25,7 +25,8 @@ STACK = 1 << 15  # bytes of all of them
 DEEP, MOST, BOXES = 16, 1000, 6000  # programs within each other, different stages, and boxes, of one function
 INLINED = 600  # lines that stand once more for calls that are inlined: LLVM's time grows with all lines that come of it
 FIXED = 16  # steps of a loop up to which its length is written into the text
-_ALIGNED = 64
+_ALIGNED, PAGE = 64, 4096
+SPREAD = 1 << 14  # bytes of an array from which on it has a place of its own in a page
 
 
 class Buffer:
@@ -84,6 +85,7 @@ class Text:
         self.work = 0  # indices that a run of the function takes, as far as that is known
         self.failed = ""  # the place that says whether the array code must run instead
         self.checks = False  # whether boxes of programs within check the values of the first call
+        self._turns = 0
         self._free: dict[int, int] = {}  # where each hole begins, and where it ends
         self._start: list[str] = []  # addresses that are read from the table
         self._rooms: list[str] = []  # addresses in the workspace
@@ -241,15 +243,28 @@ class Text:
         self._free[start] = end
 
     def _place(self, size: int) -> int:
-        """Where so many bytes are free: in the smallest hole in which they fit, else at the end, which a hole may reach."""
-        holes = [(end - start, start) for start, end in self._free.items() if end - start >= size]
+        """Where so many bytes are free: in the smallest hole in which they fit, else at the end, which a hole may reach.
+
+        Large arrays begin at different places of a page: what is read and what is written would else wait for each other.
+        """
+        turn = -1
+        if size >= SPREAD:
+            self._turns += 1
+            turn = _ALIGNED * ((9 * self._turns) % (PAGE // _ALIGNED))
+
+        def shift(start: int) -> int:
+            return 0 if turn < 0 else (turn - start) % PAGE
+
+        holes = [(end - start, start) for start, end in self._free.items() if end - start >= size + shift(start)]
         last = [start for start, end in self._free.items() if end == self.room]
         start = min(holes)[1] if holes else last[0] if last else self.room
-        end = self._free.pop(start, start)
-        if end > start + size:
-            self._free[start + size] = end
-        self.room = max(self.room, start + size)
-        return start
+        end, at = self._free.pop(start, start), start + shift(start)
+        if at > start:
+            self._free[start] = at
+        if end > at + size:
+            self._free[at + size] = end
+        self.room = max(self.room, at + size)
+        return at
 
     # -- instructions
 
