@@ -137,11 +137,13 @@ class Program:
             job.finish()
         if (engine, every_call(), False) in self._runs and (job is None or job.ready):
             return self._compiled(engine)
-        if mode == background.NEVER or background.is_served():
+        if mode == background.NEVER:
             return self.reference
         call, compiling = self.cost
         self._calls += 1
         spent = self._calls * call
+        if background.is_served() and spent < WITHIN * compiling:
+            return self.reference
         if (spent if mode == background.NOW else call) >= compiling:
             return self._compiled(engine)
         if job is not None and not job.lost:
@@ -153,7 +155,8 @@ class Program:
     def _compiled(self, engine: Engine) -> Run:
         """Compiled code from now on."""
         run = self.on(engine)
-        self._settled = every_call(), run, getattr(run.alone, "made_of", None) if getattr(run.alone, "is_plain", False) else None
+        at_once = getattr(run.alone, "made_of", None) if getattr(run.alone, "may_repeat", False) else None
+        self._settled = every_call(), run, at_once
         return run
 
     def _prepare(self, engine: Engine) -> None:
@@ -205,6 +208,7 @@ class Cost(NamedTuple):
 
 
 CALLS = 3  # of a program, from which on it is worth compiling in the background
+WITHIN = 4  # times what compiling costs, before a program within one that array code serves is compiled for itself
 DEEP = 8  # levels of programs within programs that are counted
 BOX, NUMBER = 5e-6, 1e-9  # seconds that array code takes for a box, and for an operation on a number
 COMPILED, EACH = 1e-2, 1.5e-3  # seconds that compiling takes, and those for each box (all four on a machine of two cores)

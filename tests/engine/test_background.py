@@ -107,6 +107,21 @@ def test_loops_within_a_call_that_array_code_serves_are_compiled_with_it(monkeyp
     assert background.wait(60) and asked == [program(f)]
 
 
+@pytest.mark.filterwarnings("ignore::catad.CatadNotice")
+def test_programs_that_a_function_of_python_calls_often_are_compiled_meanwhile() -> None:
+    inner = wave()
+
+    def often(x: Any) -> Any:
+        for _ in range(20_000):
+            inner(X)
+            if is_compiled(inner):
+                break
+        return np.asarray(x) * 1.0, ct.scale(np.ones(np.shape(x)))
+
+    ct.D(often)(X)
+    assert is_compiled(inner)
+
+
 @pytest.mark.parametrize(("mode", "compiled"), [("never", False), ("now", True)])
 def test_other_modes(mode: str, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CATAD_COMPILE", mode)

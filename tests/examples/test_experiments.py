@@ -233,3 +233,15 @@ def test_the_report_of_a_gpu_on_a_fake_one(experiment: Any, monkeypatch: pytest.
     assert not made["rows"] and len(made["not measured"]) == 16
     assert "not measured, the time was over: scan: sums" in capsys.readouterr().out
     fake.reset()
+
+
+def test_the_race_of_engines_compares_and_says_what_differs(tmp_path: Path) -> None:
+    command = [sys.executable, str(EXPERIMENTS / "engines.py"), "Rosenbrock 100", "k-means 200", "--quick", "--no-jax"]
+    paths = [str(FOLDER.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    done = subprocess.run(
+        [*command, "--json", "found.json"], cwd=tmp_path, capture_output=True, text=True, env=environment, timeout=600
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))
+    assert len(found["rows"]) == 4 and not found["failed"]

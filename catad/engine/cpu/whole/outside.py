@@ -79,6 +79,7 @@ class Clock(FromOutside):
 
 def called_outside(text: Text, box: Primitive, read: Arrays, made: Arrays) -> None:
     """Write a call of a box's array code, unless something has failed before."""
+    text.runs_boxes = True
     call_array_code(text, box.kernel(tuple([space for _, space in read])), read, made)
 
 

@@ -75,6 +75,7 @@ class Whole(CompiledFunction):
         self.quick = [(code, work) for (code, _), work in text.kernels.items() if work and code.left]  # compiled in full later
         self.frames: list[_Frame] = []  # that no call uses now
         self.is_plain = not self.outsiders and STOP_FLAG not in self.printed
+        self.may_repeat = not text.runs_boxes  # it has no effect besides its results
 
     def _frame(self, count: int) -> _Frame:
         """What a call on so many threads needs, filled but for what it brings."""

@@ -75,6 +75,7 @@ class Text:
         self.lengths: list[int] = []
         self.externals: list[str] = []
         self.outsiders: list[Any] = []  # functions of Python that are called
+        self.runs_boxes = False  # whether array code of boxes is among them, which may be a user's
         self.shares: list[Call] = []  # passes that threads share
         self.kernels: dict[tuple[Code, str], int] = {}  # compiled functions that are called, and the indices of their runs
         self.errors: list[Callable[[int], None]] = []
