@@ -69,6 +69,8 @@ class Contraction:
             self._by_blas(found)
         elif math.prod([self.sizes[label] for label in self.sums]) > MOST and self.dtype.kind == "f" and not self.is_diagonal:
             self._in_parts()
+        elif (vector := self._as_vector()) is not None:
+            self._by_gemv(*vector)
         elif self._in_tiles():
             return
         elif (found := self._as_matrices()) is not None:
@@ -155,33 +157,63 @@ class Contraction:
                 return _Matrices(a, b, m, n, k)
         return None
 
+    def _as_vector(self) -> tuple[int, int, int] | None:
+        """The operand that is a matrix in no cache, its label of the result and that of the sum, where the other is a vector."""
+        if len(self.arrays) != 3 or len(self.sums) != 1 or len(self.outer) != 1 or self.dtype.kind != "f":
+            return None
+        (outer,), (inner,), size = self.outer, self.sums, self.dtype.itemsize
+        if any(space.dtype != self.dtype for _, space in self.arrays) or self.steps[2][outer] != size:
+            return None
+        for k in (0, 1):
+            own, other = self.steps[k], self.steps[1 - k]
+            if size in (own[outer], own[inner]) and own[outer] and own[inner] and not other[outer] and other[inner] == size:
+                return (k, outer, inner) if self.sizes[outer] * self.sizes[inner] * size > NEAR else None
+        return None
+
+    def _by_gemv(self, matrix: int, outer: int, inner: int) -> None:
+        """`y = A x`, by BLAS, which reads a matrix as it lies."""
+        text, w, size = self.text, self.w, self.dtype.itemsize
+        own = self.steps[matrix]
+        along, across = (outer, inner) if own[outer] == size else (inner, outer)
+        names = [self._number(n) for n in (self.sizes[along], self.sizes[across], own[across] // size, 1)]
+        rows, columns, far, one = names
+        a, x, y = (f"ptr {self.arrays[k][0].pointer}" for k in (matrix, 1 - matrix, 2))
+        gemv = text.external(f"{'d' if size == 8 else 's'}gemv")
+        factors = self._scalar(1.0, "one"), self._scalar(0.0, "no")
+        given = [self._letter(along == outer), rows, columns, factors[0], a, far, x, one, factors[1], y, one]
+        w.do(f"call void {gemv}({', '.join(given)})")
+
+    def _number(self, value: int) -> str:
+        self.w.support[f"int {value}"] = f"@int_{value} = internal constant i32 {value}"
+        return f"ptr @int_{value}"
+
+    def _scalar(self, value: float, name: str) -> str:
+        kind = llvm_type(self.dtype)
+        self.w.support[f"{name} {kind}"] = f"@{name}_{kind} = internal constant {kind} {literal(value, self.dtype)}"
+        return f"ptr @{name}_{kind}"
+
+    def _letter(self, straight: bool) -> str:
+        """Whether a matrix is read as it lies, or transposed, as Fortran sees it."""
+        letter = "n" if straight else "t"
+        self.w.support[f"letter {letter}"] = f"@letter_{letter} = internal constant i8 {ord(letter)}"
+        return f"ptr @letter_{letter}"
+
     def _by_blas(self, found: _Matrices) -> None:
         """`C = A B` as `C' = B' A'` in the order of Fortran."""
         text, w, size, sizes = self.text, self.w, self.dtype.itemsize, self.sizes
         a, b, m, n, k = found
         gemm = text.external(f"{'d' if size == 8 else 's'}gemm")
 
-        def number(value: int) -> str:
-            w.support[f"int {value}"] = f"@int_{value} = internal constant i32 {value}"
-            return f"ptr @int_{value}"
-
-        def scalar(value: float, name: str) -> str:
-            kind = llvm_type(self.dtype)
-            w.support[f"{name} {kind}"] = f"@{name}_{kind} = internal constant {kind} {literal(value, self.dtype)}"
-            return f"ptr @{name}_{kind}"
-
         def matrix(which: int, row: int, column: int) -> tuple[str, str, str]:
             """Whether it is transposed, its address and the distance of its columns, as Fortran sees it."""
             own, straight = self.steps[which], self.steps[which][column] == size
-            letter = "n" if straight else "t"
-            w.support[f"letter {letter}"] = f"@letter_{letter} = internal constant i8 {ord(letter)}"
             far = own[row] if straight else own[column]
-            return f"ptr @letter_{letter}", f"ptr {self.arrays[which][0].pointer}", number(max(far // size, 1))
+            return self._letter(straight), f"ptr {self.arrays[which][0].pointer}", self._number(max(far // size, 1))
 
         (side, y, ldy), (other, x, ldx) = matrix(b, k, n), matrix(a, m, k)
-        result, ldc = f"ptr {self.arrays[2][0].pointer}", number(max(self.steps[2][m] // size, 1))
-        ends = [number(sizes[n]), number(sizes[m]), number(sizes[k])]
-        zero, one = scalar(0.0, "no"), scalar(1.0, "one")
+        result, ldc = f"ptr {self.arrays[2][0].pointer}", self._number(max(self.steps[2][m] // size, 1))
+        ends = [self._number(sizes[n]), self._number(sizes[m]), self._number(sizes[k])]
+        zero, one = self._scalar(0.0, "no"), self._scalar(1.0, "one")
         w.do(f"call void {gemm}({', '.join([side, other, *ends, one, y, ldy, x, ldx, zero, result, ldc])})")
 
     def _along_rows(self) -> bool:

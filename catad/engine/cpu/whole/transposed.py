@@ -25,12 +25,32 @@ def transposed(wiring: Wiring) -> Wiring:
     """The wiring with products that write transposed results, and read operands that lie as tiles need them."""
     if not any(_is_product(box) for box in wiring.boxes):
         return wiring
-    return _packed(_without_transpositions(wiring))
+    return _packed(_without_transpositions(_read_as_they_lie(wiring)))
 
 
 def _is_product(box: Box) -> bool:
     """True for a product of two arrays."""
     return isinstance(box.primitive, Contract) and len(box.primitive.operands) == 2
+
+
+def _read_as_they_lie(wiring: Wiring) -> Wiring:
+    """The wiring whose products read what is transposed for them where it lies."""
+    maker = {k: box for box in wiring.boxes for k in box.outs}
+    boxes = list[Box]()
+    for box in wiring.boxes:
+        if isinstance(box.primitive, Contract) and len(box.primitive.operands) == 2:
+            operands, ins = list(box.primitive.operands), list(box.ins)
+            for which, wire in enumerate(box.ins):
+                turn = maker.get(wire)
+                order = None if turn is None else _order(turn)
+                if turn is not None and order is not None:
+                    labels = dict(zip(order, operands[which], strict=True))  # of the axes of what is transposed
+                    operands[which], ins[which] = tuple([labels[k] for k in range(len(order))]), turn.ins[0]
+            box = Box(Contract((operands[0], operands[1]), box.primitive.out, box.primitive.sizes), tuple(ins), box.outs)
+        boxes.append(box)
+    read = {*wiring.outputs, *[k for box in boxes for k in box.ins]}
+    kept = tuple([box for box in boxes if _order(box) is None or not read.isdisjoint(box.outs)])
+    return Wiring(wiring.dom, wiring.cod, wiring.wires, wiring.inputs, kept, wiring.outputs)
 
 
 # -- results
