@@ -8,11 +8,10 @@ and colours that can be read on a light and on a dark ground.
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Collection, Sequence
 from typing import Any
-from xml.sax.saxutils import escape as _escape
-from xml.sax.saxutils import quoteattr
 
 from catad import errors
 from catad.drawing.graph import Graph, of_wiring
@@ -71,7 +70,7 @@ def draw(
 
 def escaped(text: str) -> str:
     """Text as XML content; what XML cannot hold is replaced."""
-    return _escape(_NOT_XML.sub("�", text))
+    return html.escape(_NOT_XML.sub("�", text), quote=False)
 
 
 def number(value: float) -> str:
@@ -86,7 +85,7 @@ def render(graph: Graph, title: str) -> str:
     boxes = [item for layer in layout.layers for item in layer if item.node is not None]
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-        f'role="img" font-family={quoteattr(FONT)}>',
+        f'role="img" font-family="{html.escape(FONT)}">',
         f"<title>{escaped(title)}</title>",
         f'<g class="wires" fill="none" stroke="{WIRE}" stroke-width="1.5" stroke-linecap="round">',
         *_wires(layout, graph),
