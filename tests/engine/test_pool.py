@@ -15,7 +15,9 @@ from catad.buffers import address
 from catad.engine.cpu.run import pool, target
 from catad.engine.cpu.run.pool import POOL, Pool, listed
 
+from .compiling import unload
 from .cpu_support import assert_same, on, small_thresholds
+from .whole_support import anew
 
 pytestmark = [
     pytest.mark.skipif(not target.available() or not pool.available(), reason="no LLVM, or no threads of POSIX here"),
@@ -78,6 +80,17 @@ def test_who_finds_the_pool_in_use_runs_alone() -> None:
 
     shared(POOL, kernel, [(0, 1, 0, 0)], 2)
     assert inner == [threading.get_ident()] * 3
+
+
+def test_the_code_of_helpers_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They run it for ever, also when no program does and nothing is kept."""
+    POOL.grow(2)
+    anew(monkeypatch)
+    unload()
+    seen: list[int] = []
+    for _ in range(50):
+        shared(POOL, lambda *_: seen.append(0), [(0, 0, 0, 0)] * 5, 3)
+    assert len(seen) == 250
 
 
 def test_without_helpers_the_caller_runs_all() -> None:

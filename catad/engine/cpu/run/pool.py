@@ -11,7 +11,7 @@ import ctypes
 import os
 import threading
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -232,9 +232,9 @@ class Pool:
             for place in (_WORK, _DONE):
                 process.pthread_cond_init(ctypes.c_void_p(self.at + place), None)
 
-    @property
+    @cached_property
     def code(self) -> Code:
-        """The machine code."""
+        """The machine code, which stays for as long as there are helpers: they never leave it."""
         found = code_of(PoolText, None, 0)
         found.complete()
         return found
