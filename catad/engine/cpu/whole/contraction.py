@@ -322,6 +322,11 @@ class Contraction:
         self._each([last], index, one)
 
 
+def is_large(c: Contract) -> bool:
+    """True where BLAS may be worth a call."""
+    return len(c.operands) == 2 and math.prod(c.sizes) >= LARGE
+
+
 def write_contraction(text: Text, c: Contract, read: Sequence[tuple[Buffer, Tensor]], made: tuple[Buffer, Tensor]) -> None:
     """Write a contraction of these arrays."""
     assert all(np.dtype(space.dtype).itemsize for _, space in read)

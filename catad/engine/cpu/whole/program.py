@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from catad.boxes import Primitive
+from catad.engine.cpu.run import blas
 from catad.engine.cpu.whole.chosen import PART
 from catad.engine.cpu.whole.conditions import tested
-from catad.engine.cpu.whole.contraction import LARGE, dot_within, write_contraction
+from catad.engine.cpu.whole.contraction import LARGE, dot_within, is_large, write_contraction
 from catad.engine.cpu.whole.fixed import write_stage
 from catad.engine.cpu.whole.indexed import added_at, cleared_at, flat_index, in_range, overwritten_at, scatter_added
 from catad.engine.cpu.whole.moves import (
@@ -405,6 +406,8 @@ def _writer(box: Primitive, read: Arrays) -> Write | None:
     if isinstance(box, Fold) and not read[0][1].shape[box.axis]:
         return fold_of_nothing
     if isinstance(box, StableOrder) and read[0][1].size >= LONG_SORT:
+        return None
+    if not blas.available() and (isinstance(box, DotWithin) or (isinstance(box, Contract) and is_large(box))):
         return None
     return WRITERS.get(Waiting if isinstance(box, Waiting) else type(box))
 
