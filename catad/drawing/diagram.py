@@ -85,7 +85,7 @@ def render(graph: Graph, title: str) -> str:
     boxes = [item for layer in layout.layers for item in layer if item.node is not None]
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-        f'role="img" font-family="{html.escape(FONT)}">',
+        f'role="img" font-family="{FONT}">',
         f"<title>{escaped(title)}</title>",
         f'<g class="wires" fill="none" stroke="{WIRE}" stroke-width="1.5" stroke-linecap="round">',
         *_wires(layout, graph),

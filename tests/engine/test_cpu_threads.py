@@ -15,6 +15,8 @@ import pytest
 import catad as ct
 from catad.engine.cpu import call
 from catad.engine.cpu.run import threads as pool
+from catad.engine.cpu.run.pool import listed
+from catad.engine.cpu.whole import run as whole_run
 
 from .cpu_support import assert_near, assert_same, on, small_blocks, small_thresholds
 from .test_cpu_programs import PROGRAMS, random
@@ -30,6 +32,7 @@ def gathered(monkeypatch):
     seen = []
     run = pool.run
     monkeypatch.setattr(call.threads, "run", lambda calls: (seen.append(len(calls)), run(calls)))
+    monkeypatch.setattr(whole_run, "listed", lambda parts: (seen.extend([len(parts)] * (len(parts) > 1)), listed(parts))[1])
     return seen
 
 

@@ -311,7 +311,8 @@ def test_prints_and_pickles() -> None:
     f, x = ct.scan(*product(2)), rotations(np.random.default_rng(0), 2, N)
     g = pickle.loads(pickle.dumps(ct.tangent(f)))
     assert g == ct.tangent(f)
-    assert all(o.same(a, b) for a, b in zip(g((x, x)), ct.tangent(f)((x, x)), strict=True))
+    with ct.use_engine("reference"):
+        assert all(o.same(a, b) for a, b in zip(g((x, x)), ct.tangent(f)((x, x)), strict=True))
     box = forward(f, x).boxes[0].primitive
     assert pickle.loads(pickle.dumps(box)) == box and "ct.primitive.Scan(" in repr(box)
 
