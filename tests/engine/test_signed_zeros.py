@@ -51,3 +51,14 @@ def test_constants(name: str, zeros: tuple[float, float], engine: str) -> None:
     functions = [made(zero) for zero in zeros]
     for zero, f in zip(zeros, functions, strict=True):
         assert_same(on(engine, f, X), on("reference", f, X), zero)
+
+
+def test_a_scatter_and_a_part_that_are_added_to_one_array() -> None:
+    """The scatter is added by index to the sum of the others, of which the part is one."""
+    index, x = np.array([0, 2, 2, 5]), np.arange(1.0, 7.0)
+    f = ct.function(lambda x: np.sum(x[index] ** 2) + np.sum(x[1:2] ** 3) + np.sum(np.sin(x)))
+    want = np.cos(x)
+    np.add.at(want, index, 2.0 * x[index])
+    want[1] += 3.0 * x[1] ** 2
+    (got,) = on("cpu", ct.grad(f), x)
+    np.testing.assert_allclose(got, want, rtol=1e-14)

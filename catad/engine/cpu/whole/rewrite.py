@@ -67,7 +67,7 @@ def accumulated(wiring: Wiring, inner: bool = True) -> Wiring:
     for box in wiring.boxes:
         here = scattered if inner else _worth(box, scattered)
         made = _in_place(wires, box, here, not inner)
-        gone.update(k for one in made if isinstance(one.primitive, AddedAt | Added) for k in box.ins if k in scattered)
+        gone.update(k for one in made if isinstance(one.primitive, AddedAt | Added) for k in box.ins if k in here)
         boxes += made
     kept = tuple([box for box in boxes if not (box.outs and box.outs[0] in gone)])
     return Wiring(wiring.dom, wiring.cod, tuple(wires), wiring.inputs, kept, wiring.outputs)
