@@ -237,6 +237,8 @@ class Pool:
         """The machine code, which stays for as long as there are helpers: they never leave it."""
         found = code_of(PoolText, None, 0)
         found.complete()
+        for kept in (found, self.memory):  # for ever: a helper may look at them while the interpreter ends
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
         return found
 
     def grow(self, helpers: int) -> None:
