@@ -34,19 +34,19 @@ class Job:
     `ready` says whether it is made, or has failed; `lost` that a fork has left the thread behind in another process.
     """
 
-    __slots__ = ("_context", "_error", "_make", "_notices", "cost", "lost", "ready")
+    __slots__ = ("_context", "_engine", "_error", "_make", "_notices", "cost", "lost", "ready")
 
-    def __init__(self, make: Callable[[], None], cost: float) -> None:
-        self._make, self._context, self.cost = make, copy_context(), cost
+    def __init__(self, make: Callable[[], None], cost: float, engine: str) -> None:
+        self._make, self._context, self._engine, self.cost = make, copy_context(), engine, cost
         self._error: BaseException | None = None
         self._notices: list[Callable[[], Any]] = []
         self.ready = self.lost = False
 
-    def run(self, engine: str) -> None:
+    def run(self) -> None:
         """Make it, in the context of the caller who asked for it, but for the engine, which is named."""
 
         def made() -> None:
-            chosen.set(engine)
+            chosen.set(self._engine)
             with notices.held(self._notices):
                 self._make()
 
@@ -65,15 +65,15 @@ class Job:
 
 
 _condition = threading.Condition()
-_waiting: list[tuple[Job, str]] = []
-_running: list[tuple[Job, str]] = []  # at most one
+_waiting: list[Job] = []
+_running: list[Job] = []  # at most one
 
 
 def submit(make: Callable[[], None], cost: float, engine: str) -> Job:
     """Let the thread make something under a named engine, when nothing has cost more."""
-    job = Job(make, cost)
+    job = Job(make, cost, engine)
     with _condition:
-        _waiting.append((job, engine))
+        _waiting.append(job)
         if len(_waiting) == 1 and not _running:
             threading.Thread(target=_work, name="catad compiles", daemon=True).start()
     return job
@@ -92,16 +92,16 @@ def _work() -> None:
             if not _waiting:
                 _condition.notify_all()
                 return
-            k = max(range(len(_waiting)), key=lambda k: _waiting[k][0].cost)
+            k = max(range(len(_waiting)), key=lambda k: _waiting[k].cost)
             _running.append(_waiting.pop(k))
-        _running[0][0].run(_running[0][1])
+        _running[0].run()
 
 
 def _after_fork() -> None:
     """In a child, which has no such thread: programs ask again."""
     global _condition
     _condition = threading.Condition()
-    for job, _ in (*_waiting, *_running):
+    for job in (*_waiting, *_running):
         job.lost = True
     _waiting.clear()
     _running.clear()

@@ -52,13 +52,8 @@ define internal void @call(ptr %kernel, ptr %table, ptr %parts, i64 %k) alwaysin
   ret void
 }}
 
-define internal void @take(ptr %pool) {{
+define internal void @take(ptr %next, i64 %n, ptr %f, ptr %t, ptr %p) {{
 entry:
-{_PLACES}
-  %n = load i64, ptr %count
-  %f = load ptr, ptr %kernel
-  %t = load ptr, ptr %table
-  %p = load ptr, ptr %parts
   br label %look
 look:
   %k = atomicrmw add ptr %next, i64 1 acq_rel
@@ -71,19 +66,14 @@ none:
   ret void
 }}
 
-define internal void @spin(ptr %place, i64 %until) {{
+define internal void @spin(ptr %place, i1 %zero) {{
 entry:
   br label %look
 look:
   %k = phi i64 [ 0, %entry ], [ %k1, %again ]
   %now = load atomic volatile i64, ptr %place acquire, align 8
-  %there = icmp sge i64 %now, %until
-  %zero = icmp eq i64 %now, 0
-  %idle = icmp eq i64 %until, 0
-  %gone = and i1 %zero, %idle
-  %asked = icmp sgt i64 %until, 0
-  %come = and i1 %there, %asked
-  %ends = or i1 %gone, %come
+  %is = icmp eq i64 %now, 0
+  %ends = icmp eq i1 %is, %zero
   br i1 %ends, label %out, label %again
 again:
   %k1 = add i64 %k, 1
@@ -98,7 +88,7 @@ entry:
 {_PLACES}
   br label %begin
 begin:
-  call void @spin(ptr %wanted, i64 1)
+  call void @spin(ptr %wanted, i1 false)
   %l = call i32 @pthread_mutex_lock(ptr %mutex)
   br label %look
 look:
@@ -114,8 +104,12 @@ help:
   %i0 = load i64, ptr %inside
   %i1 = add i64 %i0, 1
   store i64 %i1, ptr %inside
+  %n = load i64, ptr %count
+  %f = load ptr, ptr %kernel
+  %t = load ptr, ptr %table
+  %p = load ptr, ptr %parts
   %u = call i32 @pthread_mutex_unlock(ptr %mutex)
-  call void @take(ptr %pool)
+  call void @take(ptr %next, i64 %n, ptr %f, ptr %t, ptr %p)
   %r = call i32 @pthread_mutex_lock(ptr %mutex)
   %i2 = load i64, ptr %inside
   %i3 = sub i64 %i2, 1
@@ -133,6 +127,8 @@ leave:
 define void @share(ptr %pool, ptr %f, ptr %t, ptr %list, i64 %threads) {{
 entry:
 {_PLACES}
+  %own = alloca i64
+  store i64 0, ptr %own
   %n = load i64, ptr %list
   %p = getelementptr i64, ptr %list, i64 1
   %l = call i32 @pthread_mutex_lock(ptr %mutex)
@@ -141,15 +137,8 @@ entry:
   br i1 %others, label %alone, label %together
 alone:
   %u = call i32 @pthread_mutex_unlock(ptr %mutex)
-  br label %look
-look:
-  %k = phi i64 [ 0, %alone ], [ %k1, %one ]
-  %more = icmp slt i64 %k, %n
-  br i1 %more, label %one, label %out
-one:
-  call void @call(ptr %f, ptr %t, ptr %p, i64 %k)
-  %k1 = add i64 %k, 1
-  br label %look
+  call void @take(ptr %own, i64 %n, ptr %f, ptr %t, ptr %p)
+  br label %out
 together:
   store i64 1, ptr %busy
   store ptr %f, ptr %kernel
@@ -163,8 +152,8 @@ together:
   store i64 %helpers, ptr %wanted
   %u2 = call i32 @pthread_mutex_unlock(ptr %mutex)
   %w = call i32 @pthread_cond_broadcast(ptr %work)
-  call void @take(ptr %pool)
-  call void @spin(ptr %inside, i64 0)
+  call void @take(ptr %next, i64 %n, ptr %f, ptr %t, ptr %p)
+  call void @spin(ptr %inside, i1 true)
   %l2 = call i32 @pthread_mutex_lock(ptr %mutex)
   store i64 0, ptr %wanted
   br label %end

@@ -59,7 +59,8 @@ def called(text: Text, how: Layout, read: Sequence[Buffer | None], made: Sequenc
         if one is not None:
             given.append(one)
     if text.depth == 1 and blocked(how):
-        run_way(text, Blocked(how, place, sum(sizes) >= STREAMED), given, made)
+        flat = [(one, Tensor((max(one.nbytes, 1),), np.int8)) for one in (*given, *made)]  # it asks only where they lie
+        run_way(text, Blocked(how, place, sum(sizes) >= STREAMED), flat[: len(given)], flat[len(given) :])
         return True
     call = Call(streamed(how, sizes) if text.depth == 1 else how, place)
     if call.code.stop is not None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from catad.boxes import Primitive
-from catad.engine.cpu.whole.text import Arrays, Buffer, Text
+from catad.engine.cpu.whole.text import Arrays, Text
 from catad.engine.machine import Way
 from catad.spaces import Tensor
 
@@ -96,10 +96,10 @@ def call_array_code(text: Text, kernel: Callable[..., Any], read: Arrays, made: 
     call_python(text, run, [*read, *made])
 
 
-def run_way(text: Text, way: Way, read: Sequence[Buffer], made: Sequence[Buffer]) -> None:
-    """Write a call of what threads share, on arrays of which it asks for nothing but where they lie."""
-    n, arrays = len(read), [(one, Tensor((max(one.nbytes, 1),), np.int8)) for one in (*read, *made)]
-    call_python(text, lambda found: way.run(found[:n], found[n:]), arrays)
+def run_way(text: Text, way: Way, read: Arrays, made: Arrays) -> None:
+    """Write a call of what divides its work among threads."""
+    n = len(read)
+    call_python(text, lambda found: way.run(found[:n], found[n:]), [*read, *made])
 
 
 def call_python(text: Text, run: Callable[[list[Any]], None], arrays: Arrays) -> None:

@@ -29,11 +29,11 @@ from catad.engine.cpu.whole.moves import (
     strided_copy,
     windowed,
 )
-from catad.engine.cpu.whole.outside import call_array_code, called_outside
+from catad.engine.cpu.whole.outside import call_array_code, called_outside, run_way
 from catad.engine.cpu.whole.rewrite import accumulated, without_shortcuts
 from catad.engine.cpu.whole.text import BOXES, DEEP, Arrays, Buffer, Pass, Text
 from catad.engine.cpu.whole.transposed import transposed
-from catad.engine.cpu.whole.units import Unit, with_units, write_unit
+from catad.engine.cpu.whole.units import Unit, with_units
 from catad.engine.stages.exactly import exact_program, members
 from catad.engine.stages.joined import joined
 from catad.engine.stages.layout import Ready, ready
@@ -79,7 +79,7 @@ WRITERS: dict[type[Primitive], Write] = {
     Fits: in_range,
     Contract: lambda text, box, read, made: write_contraction(text, box, read, made[0]),
     DotWithin: dot_within,
-    Unit: write_unit,  # type: ignore[dict-item]
+    Unit: lambda text, unit, read, made: run_way(text, unit.way, read, made),  # type: ignore[dict-item]
 }
 """What writes the boxes that are no stages, by their kind; `nested.py` adds those that run programs."""
 
@@ -353,9 +353,9 @@ class _Program:
             return
         read = [(self.at[k], wires[k]) for k in item.ins]
         write = _writer(item.primitive, read) or called_outside
-        own = [item.primitive] if isinstance(item.primitive, Unit) else []
-        name = own[0].name if own else type(item.primitive).__name__
-        self.text.begin(Pass(name, nbytes, write is not called_outside, [*own]))
+        unit = item.primitive if isinstance(item.primitive, Unit) else None
+        name = type(item.primitive).__name__ if unit is None else unit.name
+        self.text.begin(Pass(name, nbytes, write is not called_outside, [] if unit is None else [unit.way]))
         if not _shared(item.primitive):
             write(self.text, item.primitive, read, made)
             return

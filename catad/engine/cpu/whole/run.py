@@ -113,17 +113,15 @@ class Whole(CompiledFunction):
 
     def described(self) -> list[tuple[str, bool, str | None]]:
         """The passes: the name, whether its code is compiled, and its text; the first has that of the function, too."""
-        texts = ["\n".join([text for one in own.own if (text := one.text) is not None]) for own in self.passes]
+        texts = ["\n".join([one.text for one in own.own]) for own in self.passes]
         texts[:1] = ["\n".join([self.printed, *texts[:1]])]
         return [(one.name, one.compiled, text if one.compiled else None) for one, text in zip(self.passes, texts, strict=False)]
 
     def _record(self, ticks: Sequence[float]) -> None:
         """Tell the open profiles what the passes took."""
         for k, (one, begin, end) in enumerate(zip(self.passes, ticks, ticks[1:], strict=False)):
-            own = [self.code.seconds] if not k else []
-            for code in one.own:
-                own += code.seconds if isinstance(code.seconds, tuple) else (code.seconds,)
-            profile.record(one.name, own, end - begin, one.nbytes)
+            codes = [*one.own] if k else [self.code, *one.own]
+            profile.record(one.name, [code.seconds for code in codes], end - begin, one.nbytes)
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:
         made = self.made_of(arrays)

@@ -14,9 +14,8 @@ import numpy as np
 
 from catad.boxes import Primitive
 from catad.engine.cpu.rows import CACHE, by_rows
-from catad.engine.cpu.whole.outside import call_python
-from catad.engine.cpu.whole.text import Arrays, Text, strides_of
-from catad.engine.machine import Compiled
+from catad.engine.cpu.whole.text import Text, strides_of
+from catad.engine.machine import Compiled, Way
 from catad.engine.stages.group import grouped, in_order, united
 from catad.engine.stages.partition import Item, Partition
 from catad.engine.stages.stage import Stage
@@ -26,25 +25,33 @@ from catad.wiring import Box
 
 @dataclass(frozen=True, eq=False)
 class Unit:
-    """What runs on arrays and writes its results into others, in the place of a box.
-
-    `texts` gives the text of its code, `times` the seconds that compiling took.
-    """
+    """What runs on arrays and writes its results into others, in the place of a box."""
 
     name: str
-    run: Callable[[Sequence[Any], Sequence[Any]], None]
-    texts: Callable[[], str | None]
-    times: Callable[[], tuple[float, ...]]
+    way: Way
+
+
+class Copied(Way):
+    """Compiled code that makes its results, which are copied to where they belong."""
+
+    def __init__(self, made: Compiled, spaces: tuple[Tensor, ...]) -> None:
+        self.made, self.spaces = made, spaces
 
     @property
-    def text(self) -> str | None:
+    def text(self) -> str:
         """The text of its code."""
-        return self.texts()
+        return self.made.prepared(self.spaces) or ""
 
     @property
-    def seconds(self) -> tuple[float, ...]:
+    def seconds(self) -> float:
         """The time that compiling took."""
-        return self.times()
+        return sum(self.made.seconds)
+
+    def run(self, arrays: Sequence[Any], outs: Sequence[Any]) -> None:
+        """Run it on arrays."""
+        results = self.made(np, *arrays)
+        for out, one in zip(outs, results if len(outs) > 1 else (results,), strict=True):
+            out[...] = one
 
 
 STANDALONE: dict[type[Primitive], Callable[[Any, tuple[Tensor, ...]], Compiled | None]] = {}
@@ -63,25 +70,15 @@ def with_units(text: Text, found: Partition, reads: Sequence[Sequence[int]]) -> 
         maker = STANDALONE.get(type(item.primitive)) if isinstance(item, Box) else None
         if maker is not None and isinstance(item, Box):
             made = maker(item.primitive, found.wiring.spaces(item.ins))
-            items[g] = item if made is None else _called(found, item, made)
+            if made is not None:
+                way = Copied(made, found.wiring.spaces(item.ins))
+                items[g] = Box(Unit(type(item.primitive).__name__, way), item.ins, item.outs)  # type: ignore[arg-type]
     if max([space.nbytes for space in found.wiring.wires], default=0) < CACHE // 2:
         return items
     together = _groups(found, items, reads)
     inside = {g for last, own in together.items() for g in own if g != last}
     of = [together.get(g, (g,)) for g in range(len(items)) if g not in inside]
     return [items[max(own)] for own in in_order(of, reads, found.produced)]
-
-
-def _called(found: Partition, item: Box, made: Compiled) -> Box:
-    """Compiled code that makes its results, in the place of a box."""
-
-    def run(arrays: Sequence[Any], goals: Sequence[Any]) -> None:
-        results = made(np, *arrays)
-        for goal, one in zip(goals, results if len(goals) > 1 else (results,), strict=True):
-            goal[...] = one
-
-    spaces, name = found.wiring.spaces(item.ins), type(item.primitive).__name__
-    return Box(Unit(name, run, lambda: made.prepared(spaces), lambda: made.seconds), item.ins, item.outs)  # type: ignore[arg-type]
 
 
 def _groups(found: Partition, items: list[Item], reads: Sequence[Sequence[int]]) -> dict[int, tuple[int, ...]]:
@@ -99,12 +96,5 @@ def _groups(found: Partition, items: list[Item], reads: Sequence[Sequence[int]])
         stages = [stage for g in own if isinstance(stage := found.items[g], Stage)]
         name = " / ".join([" ".join(dict.fromkeys(stage.members)) for stage in stages])
         together[last] = own
-        unit = Unit(name, way.run, lambda way=way: way.text, lambda way=way: (way.seconds,))  # type: ignore[misc]
-        items[last] = Box(unit, one.ins, one.outs)  # type: ignore[arg-type]
+        items[last] = Box(Unit(name, way), one.ins, one.outs)  # type: ignore[arg-type]
     return together
-
-
-def write_unit(text: Text, unit: Unit, read: Arrays, made: Arrays) -> None:
-    """Write a call of a unit."""
-    n = len(read)
-    call_python(text, lambda found: unit.run(found[:n], found[n:]), [*read, *made])
