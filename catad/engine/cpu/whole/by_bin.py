@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from catad.engine.cpu.whole.conditions import tested
-from catad.engine.cpu.whole.indexed import SHORT
+from catad.engine.cpu.whole.levels import SHORT, in_levels
 from catad.engine.cpu.whole.program import WRITERS
 from catad.engine.cpu.whole.text import Buffer, Text
 from catad.engine.stages.bin_boxes import bins_of
@@ -84,11 +84,18 @@ class _Bins:
         """A state."""
         return [load(self.w, place, dtype) for place, dtype in zip(places, self.dtypes, strict=True)]
 
+    def put(self, known: str, x: Sequence[str], at: str) -> None:
+        """Fold a value behind the state at a place, or leave it there as the first one."""
+        places = self.places(at)
+        both = binned.joined(self.w, self.what, self.read(places), x)
+        self.write(binned.chosen(self.w, self.what, known, both, x), places)
+
     def apart(self) -> _Bins:
-        """Other states of the same bins."""
+        """Other states of the same bins, empty."""
         rooms = [self.text.buffer(Tensor((self.bins * self.width,), dtype)) for dtype in self.dtypes]
         made = _Bins(self.text, self.what, self.bins, self.width, [room.pointer for room in rooms])
         made.rooms = rooms
+        made.begin()
         return made
 
     def join(self, later: _Bins) -> None:
@@ -103,9 +110,7 @@ class _Bins:
 
                 def number(c: list[str]) -> None:
                     at = self.nth(row, c[0])
-                    places, x = self.places(at), later.read(later.places(at))
-                    made = binned.joined(w, self.what, self.read(places), x)
-                    self.write(binned.chosen(w, self.what, known, made, x), places)
+                    self.put(known, later.read(later.places(at)), at)
 
                 self.text.nest([self.width], number)
                 store(w, "true", flag, _BOOL)
@@ -127,40 +132,31 @@ class _Bins:
 
 def _folded(text: Text, own: _Bins, index: Array, arrays: Sequence[str], rounds: bool) -> None:
     """Write a fold of elements that lie in these arrays, "" for their positions."""
-    n, unit, w = index[1].size, SHORT * own.bins, text.w
+    n, w = index[1].size, text.w
+    own.begin()
 
-    def units(size: int, begin: str, end: str, into: _Bins) -> None:
-        into.begin()
-        if size < unit:
-            w.loop(begin, end, lambda i: _element(into, index, arrays, i))
-            return
-        sums = into.apart()
+    def fold(begin: str, end: str, into: _Bins) -> None:
+        w.loop(begin, end, lambda i: _element(into, index, arrays, i))
 
-        def each(start: str) -> None:
-            units(size // SHORT, start, w.least(w.set(f"add i64 {start}, {size}"), end), sums)
-            into.join(sums)
+    def join(sums: _Bins, into: _Bins) -> None:
+        into.join(sums)
+        sums.begin()
 
-        w.loop(begin, end, each, size)
-        sums.free()
-
-    size = unit
-    while size and size * SHORT < n:
-        size *= SHORT
-    units(size if rounds and 0 < size < n else -1, "0", str(n), own)
+    if rounds:
+        in_levels(w, n, SHORT * own.bins, own, fold, own.apart, join, _Bins.free)
+    else:
+        fold("0", str(n), own)
     own.free()
 
 
 def _element(own: _Bins, index: Array, arrays: Sequence[str], i: str) -> None:
     """Write element i into its bin."""
-    w, what = own.w, own.what
+    bin_ = own.found(index, i)
 
     def joined(known: str, source: str, target: str) -> None:
-        x, places = binned.values(w, what, i, source, arrays), own.places(target)
-        both = binned.joined(w, what, own.read(places), x)
-        own.write(binned.chosen(w, what, known, both, x), places)
+        own.put(known, binned.values(own.w, own.what, i, source, arrays), target)
 
-    bin_ = own.found(index, i)
-    w.when(own.inside(bin_), lambda: own.element(i, bin_, joined))
+    own.w.when(own.inside(bin_), lambda: own.element(i, bin_, joined))
 
 
 def fold_by_bin(text: Text, box: FoldByBin, read: Sequence[Array], made: Sequence[Array]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from catad.engine.cpu.whole.levels import SHORT, in_levels
 from catad.engine.cpu.whole.text import Buffer, Text, strides_of
 from catad.engine.text.numbers import add, cast, load, store
 from catad.linear.clear import ClearedAt
@@ -20,7 +21,6 @@ from catad.vector.overwrite import AddedAt, OverwrittenAt
 
 Array = tuple[Buffer, Tensor]
 _INT, _DOUBLE = np.dtype(np.int64), np.dtype(np.float64)
-SHORT = 32  # numbers of a place, on average, that are added one after the other; then sums of so many, and so on
 
 
 def _written(
@@ -122,25 +122,15 @@ def _added(text: Text, how: Indexing, index: Array, values: Array, goal: Array) 
     rows = how.sizes[how.by[0]]
     unit = max(1, SHORT * how.bins * rows // elements)
 
-    def units(size: int, begin: str, end: str, into: Array) -> None:
-        """Adds a part of the rows of the index array, in units of so many, each with sums of its own."""
-        if size < unit:
-            _written(text, how, index, [into], one, (begin, end))
-            return
-        sums = text.buffer(into[1])
-        text.clear(sums.pointer, into[1].nbytes)
+    def apart() -> Array:
+        sums = text.buffer(goal[1])
+        text.clear(sums.pointer, goal[1].nbytes)
+        return sums, goal[1]
 
-        def each(start: str) -> None:
-            units(size // SHORT, start, w.least(w.set(f"add i64 {start}, {size}"), end), (sums, into[1]))
-            _joined(text, sums, into)
+    def fold(begin: str, end: str, into: Array) -> None:
+        _written(text, how, index, [into], one, (begin, end))
 
-        w.loop(begin, end, each, size)
-        text.free(sums)
-
-    size = unit
-    while size * SHORT < rows:
-        size *= SHORT
-    units(size if size < rows else 0, "0", str(rows), goal)
+    in_levels(w, rows, unit, goal, fold, apart, lambda sums, into: _joined(text, sums[0], into), lambda sums: text.free(sums[0]))
 
 
 def _joined(text: Text, sums: Buffer, into: Array) -> None:
