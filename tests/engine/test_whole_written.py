@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine.cpu.whole.run import Whole, box_as_program
 from catad.linear.clear import ClearedAt
 from catad.linear.gather import Indexing
 from catad.vector.overwrite import LastOnly, OverwrittenAt
+
+from . import whole_support
 
 
 def drawn(seed: int):
@@ -32,7 +33,7 @@ def drawn(seed: int):
 
 
 def compiled(box, *arrays):
-    return Whole(box_as_program(box, tuple([ct.space_of(a) for a in arrays])), box.evaluate)(np, *arrays)
+    return whole_support.compiled(box, tuple([ct.space_of(a) for a in arrays]))(np, *arrays)
 
 
 @pytest.mark.parametrize("seed", range(80))

@@ -10,10 +10,12 @@ import pytest
 
 import catad as ct
 from catad import term_cache, trip_counts
+from catad.boxes import Primitive
 from catad.engine import program
 from catad.engine.cpu.run import kernel
 from catad.engine.cpu.whole.run import Whole
-from catad.spaces import flatten, rebuild
+from catad.spaces import Product, Tensor, flatten, rebuild
+from catad.wiring import Box, Wiring
 
 from .cpu_support import assert_near, bits
 
@@ -121,6 +123,14 @@ def parts(f: ct.D, x: Any, second: bool = True) -> Parts:
     if second:
         found["second"] = lambda: ct.hvp(total(f, x), x, v)
     return found
+
+
+def compiled(primitive: Primitive, ins: tuple[Tensor, ...]) -> Whole:
+    """One box at these spaces, compiled as a program of its own."""
+    outs, n = primitive.typed(ins), len(ins)
+    given, made = tuple(range(n)), tuple(range(n, n + len(outs)))
+    wiring = Wiring(Product(ins), Product(outs), (*ins, *outs), given, (Box(primitive, given, made),), made)
+    return Whole(wiring, primitive.evaluate)
 
 
 def leaves(value: Any) -> list[Any]:

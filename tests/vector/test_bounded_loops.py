@@ -11,7 +11,7 @@ import pytest
 
 import catad as ct
 from catad.engine.cpu.whole import bounded
-from catad.engine.cpu.whole.run import Whole, box_as_program
+from catad.engine.cpu.whole.run import Whole
 from catad.late import late
 from catad.planner.live import peak_of
 from catad.testing import check_laws
@@ -19,6 +19,8 @@ from catad.vector import revolve as module
 from catad.vector.revolve import BoundedLoop, BoundedPullback, revolve
 from catad.vector.rooms import loops_of
 from catad.vector.segments import Segments, segments
+
+from ..engine import whole_support
 
 STEP = ct.map(lambda s: s + 0.1 * np.sin(3.0 * s))
 DRIVEN = ct.map(lambda s, u: np.tanh(s * u + 0.1))
@@ -198,7 +200,7 @@ def compiled(n: int, memory: int, space: Any) -> Whole:
     """The pullback of a loop through an array by Revolve's schedule, as one function."""
     ((sweep, _),) = loops_of(ct.iterate(STEP, n), space)
     box = BoundedPullback(BoundedLoop(sweep, ct.Product((space,)), memory, (True,)))
-    return Whole(box_as_program(box, (space, space)), box.evaluate)
+    return whole_support.compiled(box, (space, space))
 
 
 @pytest.mark.parametrize("memory", [1, 3, 10])

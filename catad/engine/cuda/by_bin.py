@@ -52,7 +52,7 @@ class AtomicFold:
         self.width = math.prod(rest)
         self.places, self.kind = fold.bins * self.width, kind_of(fold.what)
         self.kinds = ("peak", "exact") if self.kind == "exact" else (self.kind,)
-        what = fold.what._replace(rows=True, lanes=1, flagged=False)
+        what = fold.what._replace(rows=True, flagged=False)
         made = [Folded(what, kind, room(self.places, kind)) for kind in self.kinds]
         self.codes = [code_of(Accumulate, one, device.dialect) for one in made]
         self.finish: Code = code_of(finish, made[-1]._replace(places=0), device.dialect)

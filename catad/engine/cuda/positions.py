@@ -80,9 +80,7 @@ class PositionsByBin(Compiled):
         self.width = math.prod(self.rest)
         self.places = box.bins * self.width
         self.out = position_dtype(self.count)
-        what = Bins(
-            _GREATER, index.dtype.str, (values.dtype.str,), (_WORD.str,), ("0",), False, (self.out.str,), self.width != 1, 1
-        )
+        what = Bins(_GREATER, index.dtype.str, (values.dtype.str,), (_WORD.str,), ("0",), False, (self.out.str,), self.width != 1)
         self.equal = code_of(Equal, Folded(what, "first", room(self.places, "first")), device.dialect)
         self.first = code_of(First, Folded(what, "first", 0), device.dialect)
 

@@ -44,7 +44,7 @@ def bins_of(
     starts = tuple([literal(e, np.dtype(s)) for e, s in zip(monoid.neutral, states, strict=True)])
     rows = math.prod(ins[1].shape[1:]) != 1
     flagged = scalar.recognise((monoid.lifts or monoid).op) not in _EXACT or np.dtype(states[-1]).kind != "f"
-    return Bins(monoid.op, ins[0].dtype.str, values, states, starts, flagged, outs, rows, 1, before)
+    return Bins(monoid.op, ins[0].dtype.str, values, states, starts, flagged, outs, rows, before)
 
 
 def fold(box: FoldByBin, ins: tuple[Tensor, ...], before: Before | None = None) -> Member:
@@ -78,7 +78,7 @@ def sums(index: np.dtype, dtype: np.dtype, rows: bool, before: Before | None = N
     """Sums by bin of numbers of a dtype, in double precision where they are floats."""
     total = np.dtype(np.float64) if dtype.kind == "f" else dtype
     starts = (literal(0, total),)
-    return Bins(_ADD, index.str, (dtype.str,), (total.str,), starts, False, (dtype.str,), rows, 1, before, own)
+    return Bins(_ADD, index.str, (dtype.str,), (total.str,), starts, False, (dtype.str,), rows, before, own)
 
 
 def with_own_indices(put: ScatterAdded, ins: tuple[Tensor, ...]) -> Member | None:

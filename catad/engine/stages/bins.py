@@ -25,8 +25,8 @@ class Bins(NamedTuple):
     A value with the dtype "" is the position of the element. With `before`, the values are computed of what is read. `starts`
     are the neutral elements as text, "" where nobody reads the state before an element has set it. With `flagged` a bin knows
     whether anything is in it yet: needed unless op(neutral, x) is x to the last bit. `outs` are the dtypes of the results, "" for
-    a number of the state that nobody asked for. `rows` is whether an element is a row of numbers, `lanes` how many pieces a group
-    has. With `own` each number of a row has its own index.
+    a number of the state that nobody asked for. `rows` is whether an element is a row of numbers. With `own` each number of a row
+    has its own index.
     """
 
     op: Function
@@ -37,7 +37,6 @@ class Bins(NamedTuple):
     flagged: bool
     outs: tuple[str, ...]
     rows: bool
-    lanes: int
     before: Before | None = None
     own: bool = False
 
@@ -48,7 +47,7 @@ class Bins(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """A fold by bin: what is compiled, with one lane, and the number of bins."""
+    """A fold by bin: what is compiled, and the number of bins."""
 
     what: Bins
     bins: int

@@ -30,7 +30,7 @@ from catad.engine.cpu.whole.program import write_program
 from catad.engine.cpu.whole.rewrite import accumulated, adding_up
 from catad.engine.cpu.whole.text import Buffer, Text
 from catad.engine.cpu.whole.units import STANDALONE
-from catad.engine.machine import Compiled, Known
+from catad.engine.machine import Compiled
 from catad.engine.reference import REFERENCE
 from catad.engine.run import Run
 from catad.engine.runner import tell
@@ -43,7 +43,7 @@ from catad.scalar import STOP_FLAG
 from catad.spaces import Product, Tensor
 from catad.vector.entry_sum import Summed
 from catad.vector.overwrite import Added, AddedAt, Overwritten, OverwrittenAt
-from catad.wiring import Box, Wiring
+from catad.wiring import Wiring
 
 place_of: Callable[[Any], int] = id if HEAD else address  # CPython's arrays lie at their identities, and say where numbers lie
 
@@ -202,19 +202,6 @@ class _Frame(NamedTuple):
 
 KEPT = 1 << 16  # bytes of memory that stays with a frame
 _BYTES = np.dtype(np.int8)
-
-
-def box_as_program(primitive: Primitive, ins: tuple[Tensor, ...], fixed: Known | None = None) -> Wiring:
-    """The wiring of one box, in which the `fixed` arguments are what these constants give, whatever is passed."""
-    outs, n = primitive.typed(ins), len(ins)
-    given, made = tuple(range(n)), tuple(range(n, n + len(outs)))
-    wires, boxes, read = [*ins, *outs], list[Box](), list(given)
-    for k, constant in (fixed or {}).items():
-        read[k] = len(wires)
-        wires.append(ins[k])
-        boxes.append(Box(constant, (), (read[k],)))
-    boxes.append(Box(primitive, tuple(read), made))
-    return Wiring(Product(ins), Product(outs), tuple(wires), given, tuple(boxes), made)
 
 
 def lanes(primitive: Primitive, ins: tuple[Tensor, ...]) -> Compiled | None:
