@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-NOT_OURS = ("PYTEST_", "KMP_")  # variables that pytest sets for each test, and scikit-learn when it is imported
+NOT_OURS = ("PYTEST_", "KMP_", "TF_", "TPU_")  # variables that pytest sets for each test, scikit-learn and JAX when imported
 
 
 def state() -> dict[str, Any]:

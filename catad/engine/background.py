@@ -1,4 +1,4 @@
-"""Compiling while array code serves: one thread takes what has cost most so far, and programs look between two calls.
+"""Compiling while array code serves: one thread takes what has cost most so far, and programs fetch what it has made.
 
 The environment variable CATAD_COMPILE says how the engine "auto" compiles: in the "background" (the default), "now", which means
 in the thread that calls, or "never". The thread ends when nothing waits, and no process waits for it to end.
@@ -11,12 +11,12 @@ import threading
 from collections.abc import Callable
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
-from typing import Any
+from typing import Any, Generic, TypeVar, cast
 
 from catad import errors
 from catad.engine import notices
-from catad.engine.in_force import chosen
 
+T = TypeVar("T")
 BACKGROUND, NOW, NEVER = MODES = ("background", "now", "never")
 
 
@@ -28,50 +28,64 @@ def mode() -> str:
     return said
 
 
-class Job:
+class Job(Generic[T]):
     """Something that a thread makes. `cost` is what not having it has cost so far, in seconds; callers raise it.
 
     `ready` says whether it is made, or has failed; `lost` that a fork has left the thread behind in another process.
     """
 
-    __slots__ = ("_context", "_engine", "_error", "_make", "_notices", "cost", "lost", "ready")
+    __slots__ = ("_context", "_error", "_made", "_make", "_notices", "cost", "lost", "ready")
 
-    def __init__(self, make: Callable[[], None], cost: float, engine: str) -> None:
-        self._make, self._context, self._engine, self.cost = make, copy_context(), engine, cost
+    def __init__(self, make: Callable[[], T], cost: float) -> None:
+        self._make, self._context, self.cost = make, copy_context(), cost
+        self._made: T | None = None
         self._error: BaseException | None = None
         self._notices: list[Callable[[], Any]] = []
         self.ready = self.lost = False
 
     def run(self) -> None:
-        """Make it, in the context of the caller who asked for it, but for the engine, which is named."""
+        """Make it, in the context of the caller who asked for it."""
 
-        def made() -> None:
-            chosen.set(self._engine)
+        def made() -> T:
             with notices.held(self._notices):
-                self._make()
+                return self._make()
 
         try:
-            self._context.run(made)
-        except Exception as error:  # raised by the call that looks next
+            self._made = self._context.run(made)
+        except Exception as error:  # raised where it is fetched
             self._error = error
-        self.ready = True
+        with _condition:
+            self.ready = True
+            _condition.notify_all()
 
-    def finish(self) -> None:
-        """Give the notices that came up; raise the error that there was."""
+    def result(self) -> T:
+        """What was made. The caller waits for the thread, or makes it where the thread has not begun.
+
+        Notices that came up are given here, and an error that there was is raised.
+        """
+        with _condition:
+            own = self in _waiting
+            if own:
+                _waiting.remove(self)
+            else:
+                _condition.wait_for(lambda: self.ready)
+        if own:
+            self.run()
         for give in self._notices:
             give()
         if self._error is not None:
             raise self._error
+        return cast(T, self._made)
 
 
 _condition = threading.Condition()
-_waiting: list[Job] = []
-_running: list[Job] = []  # at most one
+_waiting: list[Job[Any]] = []
+_running: list[Job[Any]] = []  # at most one
 
 
-def submit(make: Callable[[], None], cost: float, engine: str) -> Job:
-    """Let the thread make something under a named engine, when nothing has cost more."""
-    job = Job(make, cost, engine)
+def submit(make: Callable[[], T], cost: float) -> Job[T]:
+    """Let the thread make something, when nothing has cost more."""
+    job = Job(make, cost)
     with _condition:
         _waiting.append(job)
         if len(_waiting) == 1 and not _running:

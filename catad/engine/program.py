@@ -50,17 +50,20 @@ class Program:
         self.checked = False
         self._calls = 0  # that array code has served
         self._cost: Cost | None = None
-        self._job: background.Job | None = None
+        self._job: background.Job[tuple[_Key, Run]] | None = None
         self._settled: _Settled | None = None  # what "auto" runs from now on
-        self._runs: dict[tuple[Engine, bool, bool], Run] = {}  # by engine, whether each call looks for races, or is timed
+        self._runs: dict[_Key, Run] = {}
 
     def on(self, engine: Engine) -> Run:
         """The run of the program on an engine, made once."""
         key = engine, every_call(), profile.active()
         found = self._runs.get(key)
         if found is None:
-            found = self._runs[key] = self._run(engine.steps(self.wiring), self.wiring.outputs)
+            found = self._runs[key] = self._made(engine)
         return found
+
+    def _made(self, engine: Engine) -> Run:
+        return self._run(engine.steps(self.wiring), self.wiring.outputs)
 
     def _run(self, steps: Sequence[Step], outputs: Sequence[int]) -> Run:
         return Run(self.wiring.inputs, outputs, steps, self.wiring.boxes)
@@ -127,44 +130,43 @@ class Program:
     def is_compiled(self, xp: Any) -> bool:
         """Whether the next call runs compiled code of the CPU."""
         engine = engine_of(xp)
-        return engine.serves and (chosen.get() != AUTO or (engine, every_call(), False) in self._runs)
+        return engine.serves and (chosen.get() != AUTO or self._settled is not None)
 
     def _served(self, engine: Engine) -> Run:
-        """Compiled code where it is there, array code until then."""
-        mode, job = background.mode(), self._job
-        if job is not None and job.ready:
-            self._job = None
-            job.finish()
-        if (engine, every_call(), False) in self._runs and (job is None or job.ready):
+        """Array code for the first calls, then compiled code: which call is the first to run it does not depend on time."""
+        if (engine, every_call(), False) in self._runs:
             return self._compiled(engine)
-        if mode == background.NEVER:
-            return self.reference
-        call, compiling = self.cost
+        mode, (call, compiling) = background.mode(), self.cost
         self._calls += 1
         spent = self._calls * call
-        if background.is_served() and spent < WITHIN * compiling:
+        limit = compiling
+        if background.is_served():
+            limit *= WITHIN
+        if mode == background.NEVER or (background.is_served() and spent < limit):
             return self.reference
-        if (spent if mode == background.NOW else call) >= compiling:
+        if call >= compiling or (spent >= limit if mode == background.NOW else self._calls > LAST or spent >= 2 * limit):
             return self._compiled(engine)
-        if job is not None and not job.lost:
-            job.cost = spent
-        elif mode == background.BACKGROUND and (self._calls >= CALLS or spent >= compiling):
-            self._job = background.submit(lambda: self._prepare(engine), spent, engine.name)
+        if self._job is not None and not self._job.lost:
+            self._job.cost = spent
+        elif mode == background.BACKGROUND and (self._calls >= CALLS or spent >= limit):
+            self._job = background.submit(lambda: self._prepared(engine, spent), spent)
         return self.reference
 
     def _compiled(self, engine: Engine) -> Run:
         """Compiled code from now on."""
+        job, self._job = self._job, None
+        if job is not None and not job.lost:
+            self._runs.setdefault(*job.result())
         run = self.on(engine)
         at_once = getattr(run.alone, "made_of", None) if getattr(run.alone, "may_repeat", False) else None
         self._settled = every_call(), run, at_once
         return run
 
-    def _prepare(self, engine: Engine) -> None:
-        """Compile, without running it."""
-        for kernel, *_ in self.on(engine).steps:
-            compile_ = getattr(kernel, "compile", None)
-            if compile_ is not None:
-                compile_()
+    def _prepared(self, engine: Engine, cost: float) -> tuple[_Key, Run]:
+        """The run on an engine, which is compiled in full after others that have cost more."""
+        key, run = (engine, every_call(), False), self._made(engine)
+        background.submit(run.compile, cost)
+        return key, run
 
     def _check(self, xp: Any, leaves: Sequence[Array]) -> None:
         """Checks primitives on the values of the first call: neutral elements, associativity.
@@ -196,6 +198,8 @@ class Program:
         return run, box.ins, box.outs if runs else ()
 
 
+_Key = tuple[Engine, bool, bool]
+"""The engine, whether each call looks for races, and whether it is timed."""
 _Settled = tuple[bool, Run, Callable[[Sequence[Array]], list[Array] | None] | None]
 """Whether each call looks for races, the run, and what gives its results at once, where that is one compiled function."""
 
@@ -208,6 +212,7 @@ class Cost(NamedTuple):
 
 
 CALLS = 3  # of a program, from which on it is worth compiling in the background
+LAST = 20  # calls that array code serves at most, where a thread compiles
 WITHIN = 4  # times what compiling costs, before a program within one that array code serves is compiled for itself
 DEEP = 8  # levels of programs within programs that are counted
 BOX, NUMBER = 5e-6, 1e-9  # seconds that array code takes for a box, and for an operation on a number

@@ -87,6 +87,13 @@ class Run:
             registers[k] = leaf
         return registers
 
+    def compile(self) -> None:
+        """Compile in full what has code, without running it."""
+        for kernel, *_ in self.steps:
+            compile_ = getattr(kernel, "compile", None)
+            if compile_ is not None:
+                compile_()
+
     def constants(self, xp: Any) -> list[Array]:
         """The constants, once the program has run."""
         return [self._constants[xp if xp is np else device_of(xp)][at] for at, _ in self._fixed]

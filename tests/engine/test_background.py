@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import warnings
 from typing import Any
 
@@ -17,7 +18,7 @@ from catad.engine import background
 from catad.engine import program as engine_program
 from catad.engine.cpu.engine import CPU
 from catad.engine.cpu.run import target
-from catad.engine.program import CALLS, Program, program_of
+from catad.engine.program import CALLS, LAST, Program, program_of
 
 from .compiling import cache, script, unload
 from .whole_support import anew
@@ -54,45 +55,91 @@ def program(f: ct.D) -> Program:
 
 
 def is_compiled(f: ct.D) -> bool:
-    return any(engine is CPU for engine, *_ in program(f)._runs)
+    return program(f)._settled is not None
 
 
-def test_array_code_serves_until_a_thread_has_compiled() -> None:
+def test_array_code_serves_the_first_calls_and_a_thread_compiles_meanwhile() -> None:
     f = wave()
     with ct.use_engine("reference"):
         want = f(X)
     got = [f(X) for _ in range(CALLS - 1)]
-    assert not is_compiled(f) and got == [want] * len(got)
+    assert program(f)._job is None and got == [want] * len(got)
     f(X)
-    assert background.wait(60) and is_compiled(f)
-    assert np.isclose(f(X), want, rtol=1e-15)
+    assert background.wait(60) and program(f)._job.ready
+    assert f(X) == want and not is_compiled(f)
+    for _ in range(LAST - CALLS - 1):
+        f(X)
+    assert not is_compiled(f)
+    assert np.isclose(f(X), want, rtol=1e-15) and is_compiled(f)
     assert program(f)._settled[1] is program(f).on(CPU)
 
 
-def test_calls_while_the_thread_compiles_are_served_by_array_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    f, going, threads = wave(), threading.Event(), list[threading.Thread]()
-    prepare = Program._prepare
+@pytest.mark.parametrize("pause", [0.0, 0.3])
+def test_which_call_runs_compiled_code_first_does_not_depend_on_time(pause: float) -> None:
+    f, served = wave(), list[bool]()
+    for k in range(LAST + 3):
+        f(X)
+        served.append(is_compiled(f))
+        time.sleep(pause if k == CALLS else 0.0)
+    assert served == [False] * LAST + [True] * 3
 
-    def held(self: Program, engine: Any) -> None:
+
+def test_a_program_whose_calls_cost_much_is_compiled_after_fewer_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_program, "NUMBER", 1e-5)
+    f = wave()
+    call, compiling = program(f).cost
+    for _ in range(int(2 * compiling / call)):
+        f(X)
+        assert not is_compiled(f)
+    f(X)
+    assert is_compiled(f) and program(f)._calls < LAST
+
+
+def test_the_last_call_of_array_code_waits_for_the_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    f, begun, going, threads = wave(), threading.Event(), threading.Event(), list[threading.Thread]()
+    prepared = Program._prepared
+
+    def held(self: Program, *given: Any) -> Any:
         threads.append(threading.current_thread())
+        begun.set()
         assert going.wait(60)
-        prepare(self, engine)
+        return prepared(self, *given)
 
-    monkeypatch.setattr(Program, "_prepare", held)
+    monkeypatch.setattr(Program, "_prepared", held)
     with ct.use_engine("reference"):
         want = f(X)
-    assert [f(X) for _ in range(50)] == [want] * 50
-    going.set()
-    assert background.wait(60)
-    assert np.isclose(f(X), want, rtol=1e-15)
+    assert [f(X) for _ in range(CALLS)] == [want] * CALLS and begun.wait(60)
+    assert [f(X) for _ in range(LAST - CALLS)] == [want] * (LAST - CALLS)
+    threading.Timer(0.2, going.set).start()
+    assert np.isclose(f(X), want, rtol=1e-15) and going.is_set() and is_compiled(f)
     assert len(threads) == 1 and threads[0] is not threading.main_thread() and threads[0].daemon
+
+
+def test_a_caller_does_not_wait_for_other_programs_to_be_compiled() -> None:
+    f, going = wave(), threading.Event()
+    background.submit(lambda: going.wait(60), 1.0)
+    for _ in range(LAST + 1):
+        f(X)
+    assert is_compiled(f) and not going.is_set()
+    going.set()
+
+
+def test_quick_code_runs_until_the_thread_has_full_code() -> None:
+    f, going = wave(), threading.Event()
+    job = background.submit(lambda: going.wait(60), 1.0)
+    quick = [f(X) for _ in range(LAST + 1)][-1]
+    code = program(f).on(CPU).alone.code
+    assert code.left
+    going.set()
+    assert job.result() and background.wait(60)
+    assert not code.left and f(X) == quick
 
 
 def test_what_has_cost_most_is_compiled_first() -> None:
     going, order = threading.Event(), list[str]()
-    background.submit(lambda: going.wait(60), 1.0, "cpu")
+    background.submit(lambda: going.wait(60), 1.0)
     for cost, name in ((1.0, "cheap"), (9.0, "dear"), (3.0, "between")):
-        job = background.submit(lambda name=name: order.append(name), cost, "cpu")
+        job = background.submit(lambda name=name: order.append(name), cost)
     job.cost = 20.0  # as calls go on
     going.set()
     assert background.wait(60) and order == ["between", "dear", "cheap"]
@@ -100,7 +147,7 @@ def test_what_has_cost_most_is_compiled_first() -> None:
 
 def test_loops_within_a_call_that_array_code_serves_are_compiled_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = list[Program]()
-    monkeypatch.setattr(Program, "_prepare", lambda self, engine: asked.append(self))
+    monkeypatch.setattr(Program, "_prepared", lambda self, *_: asked.append(self))
     f = ct.iterate(ct.sin >> ct.cos, 30) >> ct.sum()
     for _ in range(CALLS + 2):
         f(X)
@@ -144,31 +191,36 @@ def test_a_call_that_would_take_longer_than_compiling_waits_for_it(monkeypatch: 
     monkeypatch.setattr(background, "submit", lambda *given: asked.append(given))
     f = ct.iterate(ct.sin >> ct.cos, 100_000) >> ct.sum()
     f(X)
-    assert is_compiled(f) and not any(given[2] != "cpu" for given in asked)
+    assert is_compiled(f) and not asked
 
 
-def test_what_the_compiler_raises_is_raised_by_a_later_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(self: Program, engine: Any) -> None:
+def test_what_the_compiler_raises_is_raised_by_the_call_that_fetches_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(self: Program, *_: Any) -> Any:
         raise ct.EngineError("the compiler is ill")
 
-    monkeypatch.setattr(Program, "_prepare", fails)
+    monkeypatch.setattr(Program, "_prepared", fails)
     f = wave()
-    for _ in range(CALLS):
+    for _ in range(LAST):
         f(X)
-    assert background.wait(60)
     with pytest.raises(ct.EngineError, match="is ill"):
         f(X)
 
 
-def test_notices_come_up_in_the_call_that_finds_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notices_come_up_in_the_call_that_fetches_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
     from catad.engine.notices import forget, notice
 
-    monkeypatch.setattr(Program, "_prepare", lambda self, engine: notice("from the thread", "look here"))
+    prepared = Program._prepared
+
+    def tells(self: Program, *given: Any) -> Any:
+        notice("from the thread", "look here")
+        return prepared(self, *given)
+
+    monkeypatch.setattr(Program, "_prepared", tells)
     forget("from the thread")
     f = wave()
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        for _ in range(CALLS):
+        for _ in range(LAST):
             f(X)
         assert background.wait(60) and not seen
         f(X)
@@ -204,16 +256,16 @@ def test_threads_that_call_at_once_get_equal_numbers() -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_forked_child_asks_again(monkeypatch: pytest.MonkeyPatch) -> None:
     going = threading.Event()
-    background.submit(lambda: going.wait(60), 9.0, "cpu")
+    background.submit(lambda: going.wait(60), 9.0)
     f = wave()
-    for _ in range(CALLS + 1):
-        f(X)  # waits behind the other one
+    for _ in range(LAST):
+        f(X)  # its code waits behind the other one
     child = os.fork()
     if not child:
         done = False
         try:
             f(X)
-            done = background.wait(60) and is_compiled(f)
+            done = is_compiled(f)
         finally:
             os._exit(0 if done else 1)
     going.set()
@@ -231,7 +283,7 @@ from catad.engine import background
 
 def test_a_process_does_not_wait_for_the_thread(cache: Any) -> None:
     subprocess.run(
-        [sys.executable, "-c", ENDS.format("background.submit(lambda: time.sleep(600), 1.0, 'cpu')")], timeout=120, check=True
+        [sys.executable, "-c", ENDS.format("background.submit(lambda: time.sleep(600), 1.0)")], timeout=120, check=True
     )
 
 

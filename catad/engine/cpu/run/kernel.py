@@ -32,7 +32,7 @@ class Code:
         self.printer, self.what = printer, what
         self.modules: list[target.Module] = []
         self.users = self.runs = 0
-        self._job: background.Job | None = None
+        self._job: background.Job[None] | None = None
         made = printer(what)
         found = tiers.module_of(made, key_of(printer, what, FOLDERS), work)
         self.left = found.indices
@@ -80,7 +80,7 @@ class Code:
         elif not tiers.is_wanted() or background.mode() == background.NOW:
             self.complete()
         elif self._job is None or self._job.lost:
-            self._job = background.submit(self.complete, self.seconds, "cpu")
+            self._job = background.submit(self.complete, self.seconds)
 
 
 _codes: WeakValueDictionary[Any, Code] = WeakValueDictionary()  # for as long as somebody holds it

@@ -101,7 +101,8 @@ class Whole(CompiledFunction):
     def _settle(self) -> None:
         """Compile code in full that has run often enough."""
         for code, work in self.quick:
-            code.account(work)
+            if code.left:
+                code.account(work)
         self.quick = [(code, work) for code, work in self.quick if code.left]
         self.frames.clear()
 
