@@ -40,7 +40,7 @@ from catad.vector.map import Map
 from catad.wiring import Box, Wiring
 
 Item = Stage | Box
-MOST_READ = 2  # numbers that are read instead of writing one and reading it back
+MOST_READ = 2  # arrays that are read instead of writing one and reading it back
 MOST_WORK = 64  # pieces of work in a stage: a larger one would take long to compile, and its values would not fit registers
 MOST_ARRAYS = 32  # arrays that a stage reads when more work joins it, for the same reason
 STATES = ("scan", "recurrence")
@@ -307,9 +307,10 @@ class Partition:
         return self._known[key]
 
     def _saves(self, found: Again, wire: int) -> bool:
-        """Whether computing a wire again reads few enough numbers."""
+        """Whether computing a wire again reads few enough arrays of its size; smaller ones count as parts of one."""
         read = sum([self.wiring.wires[k].size for k in {load.wire for load in found.loads if load.wire >= 0}])
-        return read <= (1 if wire in self._written else MOST_READ) * self.wiring.wires[wire].size
+        most = 1 if wire in self._written else MOST_READ
+        return read < (most + 0.5) * self.wiring.wires[wire].size
 
     @cached_property
     def _written(self) -> set[int]:
