@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine.cpu import call
-from catad.engine.cpu.run import threads as pool
+from catad.engine.cpu.run import pool
 from catad.engine.cpu.run.pool import listed
 from catad.engine.cpu.whole import run as whole_run
 
@@ -30,8 +29,8 @@ ONE_LINE = ("scan of products", "affine scan", "affine fold", "transposed", "rec
 def gathered(monkeypatch):
     """The number of pieces of each call that threads share."""
     seen = []
-    run = pool.run
-    monkeypatch.setattr(call.threads, "run", lambda calls: (seen.append(len(calls)), run(calls)))
+    run = pool.POOL.run
+    monkeypatch.setattr(pool.POOL, "run", lambda *given: (seen.append(len(given[-1])), run(*given)))
     monkeypatch.setattr(whole_run, "listed", lambda parts: (seen.extend([len(parts)] * (len(parts) > 1)), listed(parts))[1])
     return seen
 

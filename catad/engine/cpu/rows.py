@@ -7,7 +7,6 @@ are entries of a table: those go on by as much with each row. One function for a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,8 @@ from catad.buffers import address
 from catad.engine.cpu.blocked import blocked
 from catad.engine.cpu.call import GRAIN, Call
 from catad.engine.cpu.nests.nest import METADATA
-from catad.engine.cpu.run import threads
-from catad.engine.cpu.run.kernel import code_of
+from catad.engine.cpu.run import pool, threads
+from catad.engine.cpu.run.kernel import code_of, packed
 from catad.engine.cpu.run.target import SPEED
 from catad.engine.stages.group import Rows
 from catad.engine.stages.turns import Turn, rooms, turns
@@ -29,7 +28,7 @@ LEAST, MOST = 2, 4  # rows: loops over one would be merged in another way; times
 
 
 class Turns:
-    """The function of all groups: `rows(plan, first turn, last turn)` does turns of some rows each.
+    """The function of all groups: `rows(nothing, plan, first turn, last turn, nothing)` does turns of some rows each.
 
     The plan is a table: how many rows a turn has, the first row of the last turn, the number of calls, and for each of them the
     address of its code, of its table, the four numbers that it is called with, how many entries move and where these are listed:
@@ -37,7 +36,7 @@ class Turns:
     """
 
     entries = ("rows",)
-    bounds = 2
+    bounds = 4
     level = SPEED
 
     def __init__(self, what: Any) -> None:
@@ -54,6 +53,7 @@ class Turns:
         def pointer(number: str) -> str:
             return w.set(f"inttoptr i64 {number} to ptr")
 
+        w.do("%plan = inttoptr i64 %at to ptr")
         size, last, count = (word("%plan", str(k)) for k in range(3))
 
         def turn(k: str) -> None:
@@ -80,7 +80,7 @@ class Turns:
             w.loop("0", count, call)
 
         w.loop("%first", "%last", turn)
-        return w.module([w.text("rows", "ptr %plan, i64 %first, i64 %last")]) + METADATA
+        return w.module([w.text("rows", "ptr %t, i64 %at, i64 %first, i64 %last, i64 %d")]) + METADATA
 
 
 class Member:
@@ -138,11 +138,7 @@ class ByRows:
         several = self.work >= GRAIN and threads.get_num_threads() > 1
         parts = threads.chunks(turns, 1, 1) if several else [(0, turns)]
         own, kept = [address(a) for a in (*arrays, *outs)], list[Any]()
-        calls = [partial(self.code.calls["rows"], self._plan(own, kept), a, b) for a, b in parts]
-        if len(calls) == 1:
-            calls[0]()
-        else:
-            threads.run(calls)
+        pool.run(self.code, "rows", packed([]), [(self._plan(own, kept), a, b, 0) for a, b in parts], 0)
 
     def _plan(self, own: Sequence[int], kept: list[Any]) -> int:
         """The address of a plan with rooms of its own for what the stages exchange."""

@@ -140,7 +140,7 @@ class Whole(CompiledFunction):
             frame = self.frames.pop()
         except IndexError:  # asked like this, since threads may share the last one
             pass
-        if frame is None or frame.threads != count:
+        if frame is None or frame.threads != count or (self.shares and POOL.helpers < count - 1):  # a fork has no helpers
             frame = self._frame(count)
         table, outs = frame.table, [make(shape, dtype) for make, shape, dtype in self.made]
         given = [*arrays, *outs]
@@ -175,7 +175,7 @@ class Whole(CompiledFunction):
         """Run what may be stopped, what calls functions of Python, or is timed."""
         error = frame.error.buffer_info()[0]
         try:
-            self.code.run("kernel", frame.table, [()], 0)
+            self.code.run("kernel", frame.table, (), 0)
         finally:
             interrupt = raised.pop(error, None) if self.outsiders else None
             ticks = self.clock.ticks.pop(error, []) if self.clock is not None else []
