@@ -93,3 +93,7 @@ class Call:
         if self.code.what.kind in (LINE, FOLDS, TOTALS, BLOCKS):
             return [(0, rows, 0, inner)]
         return [(0, rows, a, b) for a, b in threads.chunks(inner, 64)]
+
+    def listed(self) -> Any:
+        """The work of each thread as the pool reads it."""
+        return pool.listed(self.ranges())

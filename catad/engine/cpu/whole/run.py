@@ -17,7 +17,7 @@ from catad.engine.backend import Step
 from catad.engine.cpu.engine import THREADED
 from catad.engine.cpu.run import blas
 from catad.engine.cpu.run.kernel import packed
-from catad.engine.cpu.run.pool import POOL, listed
+from catad.engine.cpu.run.pool import POOL
 from catad.engine.cpu.run.threads import get_num_threads
 from catad.engine.cpu.whole import bounded as bounded  # its writers are known by being imported
 from catad.engine.cpu.whole import by_bin as by_bin
@@ -84,7 +84,7 @@ class Whole(CompiledFunction):
             self.quick.append((own, self.work))
         kernels = [code.modules[-1].address(name) for code, name in self.kernels]
         error = packed([0, 0])
-        shares = [listed(call.ranges()) for call in self.shares]
+        shares = [call.listed() for call in self.shares]
         if shares:
             POOL.grow(count - 1)
             kernels += [POOL.code.modules[-1].address("share"), POOL.at, *map(address, shares)]

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from catad.buffers import FLAGS, HEAD, ITEMS, PLAIN
-from catad.engine.cpu.call import Call
 from catad.engine.cpu.nests.nest import METADATA
 from catad.engine.cpu.run.kernel import Code
 from catad.engine.text.numbers import cast, load, memory_type, store
@@ -98,6 +97,12 @@ class Pass(NamedTuple):
     own: list[Any]
 
 
+class Shared(Protocol):
+    """A pass that threads share: its parts, in the form in which the pool reads them, for the number of threads in force."""
+
+    def listed(self) -> Any: ...
+
+
 class Text:
     """The function while it is being written. It reads addresses and lengths from a table, in the order of `entries`.
 
@@ -114,7 +119,7 @@ class Text:
         self.externals: list[str] = []
         self.outsiders: list[Any] = []  # functions of Python that are called
         self.runs_boxes = False  # whether array code of boxes is among them, which may be a user's
-        self.shares: list[Call] = []  # passes that threads share
+        self.shares: list[Shared] = []
         self.kernels: dict[tuple[Code, str], int] = {}  # compiled functions that are called, and the indices of their runs
         self.errors: list[Callable[[int], None]] = []
         self.passes: list[Pass] = []  # of the program that no other is around
@@ -176,7 +181,7 @@ class Text:
         self.outsiders.append(function)
         return f"%o{len(self.outsiders) - 1}"
 
-    def share(self, call: Call, kernel: str, table: str) -> None:
+    def share(self, call: Shared, kernel: str, table: str) -> None:
         """Write a call of a kernel that threads share."""
         self.shares.append(call)
         self.w.do(f"call void %share(ptr %pool, ptr {kernel}, ptr {table}, ptr %s{len(self.shares) - 1}, i64 %threads)")

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from catad.boxes import Primitive
-from catad.engine.cpu.rows import CACHE, by_rows
-from catad.engine.cpu.whole.text import Text, strides_of
+from catad.engine.cpu.rows import CACHE, ByRows, by_rows
+from catad.engine.cpu.whole.by_address import call_rows
+from catad.engine.cpu.whole.outside import run_way
+from catad.engine.cpu.whole.text import Arrays, Text, strides_of
 from catad.engine.machine import Compiled, Way
 from catad.engine.stages.group import grouped, in_order, united
 from catad.engine.stages.partition import Item, Partition
@@ -28,7 +30,14 @@ class Unit:
     """What runs on arrays and writes its results into others, in the place of a box."""
 
     name: str
-    way: Way
+    way: Way | ByRows
+
+    def write(self, text: Text, read: Arrays, made: Arrays) -> None:
+        """Write its call."""
+        if isinstance(self.way, ByRows):
+            call_rows(text, self.way, read, made)
+        else:
+            run_way(text, self.way, read, made)
 
 
 class Copied(Way):
