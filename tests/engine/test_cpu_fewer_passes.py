@@ -170,3 +170,66 @@ def test_the_address_of_an_array() -> None:
     views = x[1:, ::2], x.T, x[::-1], np.broadcast_to(x[0], (5, 4)), x.view(Own)
     for a in (x, *views, np.array(3), np.zeros((0, 3)), np.float32(2)):
         assert address(a) == a.__array_interface__["data"][0]
+
+
+# -- cotangents: what several results are multiples of
+
+
+def heat(u: Any, rate: Any) -> Any:
+    for _ in range(4):
+        u = u + rate * (np.roll(u, 1) - 2 * u + np.roll(u, -1))
+    return np.sum(u * u)
+
+
+def convolution(kernel: Any, image: Any) -> Any:
+    h, w = image.shape[0] - 2, image.shape[1] - 2
+    out = sum([kernel[i, j] * image[i : i + h, j : j + w] for i in range(3) for j in range(3)])
+    return np.sum(out * out)
+
+
+def chained(u: Any, a: Any) -> Any:
+    """Each step's cotangent goes on as a third of itself, halved and with another sign."""
+    for _ in range(3):
+        v = 3.0 * u
+        u = np.roll(np.sin(u), 2) * a - np.roll(v, 1) / 2.0 + np.roll(u, -1) * a * a
+    return np.sum(np.cos(u))
+
+
+COTANGENTS = {
+    "heat": (heat, (RNG.normal(size=4000), 0.2), 17),
+    "convolution": (convolution, (RNG.normal(size=(3, 3)), RNG.normal(size=(70, 60))), 22),
+    "chained": (chained, (RNG.normal(size=4000), 0.3), 46),
+}
+
+
+@compiled
+@pytest.mark.parametrize("name", COTANGENTS)
+def test_a_pass_writes_what_others_are_multiples_of(name: str) -> None:
+    """Arrays of their size that passes read and write, shifted ones once each: more where each multiple is written."""
+    f, x, arrays = COTANGENTS[name]
+    both = ct.value_and_grad(lambda x: f(*x))
+    with ct.use_engine("reference"):
+        want = both(x)
+    with ct.use_engine("cpu"), ct.profile() as p:
+        got = both(x)
+    np.testing.assert_allclose(got[0], want[0], rtol=1e-13)
+    for a, b in zip(got[1], want[1], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-11)
+    moved = sum([stage.bytes for stage in p.stages]) / (8 * max(np.size(one) for one in x))
+    assert moved <= arrays
+
+
+def test_multiples_are_differentiated_apart() -> None:
+    """A step and twice its result have the coefficients of the step, not each of them twice."""
+
+    def step(x: Any, y: Any) -> Any:
+        z = np.sin(x) * y
+        return z, 2.0 * z
+
+    x = RNG.normal(size=5), RNG.normal(size=5)
+    _, pullback = ct.vjp(step, *x)
+    assert sum([np.size(slot) for slot in pullback.slots]) == 10
+    w = RNG.normal(size=5), RNG.normal(size=5)
+    t = w[0] + 2.0 * w[1]
+    for got, want in zip(pullback(w), (np.cos(x[0]) * x[1] * t, np.sin(x[0]) * t), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-14)

@@ -34,6 +34,7 @@ from catad.engine.cpu.whole.rewrite import accumulated, without_shortcuts
 from catad.engine.cpu.whole.text import BOXES, DEEP, Arrays, Buffer, Pass, Text
 from catad.engine.cpu.whole.transposed import transposed
 from catad.engine.cpu.whole.units import Unit, with_units
+from catad.engine.stages.common_factors import with_common_factors
 from catad.engine.stages.exactly import exact_program, members
 from catad.engine.stages.joined import joined
 from catad.engine.stages.layout import Ready, ready
@@ -126,7 +127,8 @@ class _Program:
     ) -> None:
         self.text, self.goals, self.loose = text, goals, loose
         wiring = tiled(one_hot(within_rows(joined(with_resets(wiring))))) if text.depth == 1 else without_shortcuts(wiring)
-        found = self.found = Partition(split(transposed(accumulated(wiring, text.depth > 1))))
+        wiring = with_common_factors(transposed(accumulated(wiring, text.depth > 1)))
+        found = self.found = Partition(split(wiring))
         self.wiring = wiring = found.wiring
         self.exact: dict[int, tuple[tuple[int, ...], Callable[..., Any]]] = {}  # by stage: what runs where a formula fails
         needed = {*wiring.outputs, *[k for item in found.items for k in self._reads(item)]}
