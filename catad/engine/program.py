@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from catad import buffers
 from catad.arrays import Array, apart, common_module
 from catad.boxes import Nesting, Primitive
 from catad.engine import background, profile
@@ -158,6 +159,7 @@ class Program:
         job, self._job = self._job, None
         if job is not None and not job.lost:
             self._runs.setdefault(*job.result())
+            buffers.release()  # what array code used
         run = self.on(engine)
         at_once = getattr(run.alone, "made_of", None) if getattr(run.alone, "may_repeat", False) else None
         numbers = [k for k, wire in enumerate(self.wiring.outputs) if not self.wiring.wires[wire].shape]

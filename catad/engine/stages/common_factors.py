@@ -28,7 +28,6 @@ def with_common_factors(wiring: Wiring) -> Wiring:
     for box in wiring.boxes:
         if is_view(box):
             sizes[box.outs[0]] = min(sizes[box.outs[0]], sizes[box.ins[0]])
-    for box in wiring.boxes:
         own = _common(sizes, box, box.primitive.function) if isinstance(box.primitive, Map) and len(box.outs) > 1 else None
         if own is None:
             boxes.append(box)

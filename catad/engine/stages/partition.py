@@ -308,7 +308,8 @@ class Partition:
                 made = [(v, k) for k, (v, at) in stage.made.items() if at == own and k != wire]
                 others = {v: Load(k, Access(own), self.wiring.wires[k].dtype) for v, k in made}
                 found = again(stage, value, own, access, loops, dtype, others) if others else None
-                if found is not None and (not self._saves(found, wire, 1.5) or wire in self._written):
+                most = 1.5 if found is None or split.length(found.function) > 1 else MOST_READ
+                if found is not None and (not self._saves(found, wire, most) or wire in self._written):
                     found = None
             self._known[key] = found
         return self._known[key]

@@ -9,7 +9,7 @@ from typing import Any
 from catad.engine.cpu.nests.nest import Nest, with_few_states
 from catad.engine.cpu.whole.by_address import called
 from catad.engine.cpu.whole.text import Buffer, Text, strides_of
-from catad.engine.stages.layout import FOLDS, LINE, Layout, Ready, layout
+from catad.engine.stages.layout import FOLDS, LINE, SHORT, Layout, Ready, layout
 from catad.engine.stages.split_reduction import split_reduction
 from catad.engine.stages.table import Table
 from catad.engine.text.places import is_index
@@ -73,7 +73,7 @@ class FixedNest(Nest):
         return w.text(self.name, ", ".join(pointers), "internal", self.attributes)
 
 
-FEW = 16  # lines beside each other, of which fewer are better folded one after the other
+FEW = 16  # lines beside each other, of which fewer are better folded one after the other, where they are short
 
 
 def write_stage(
@@ -105,7 +105,8 @@ def write_stage(
 def _write_in_two(text: Text, stage: Ready, read: Sequence[Any], made: Sequence[tuple[Buffer, Tensor]]) -> None:
     """A stage that folds over axes along which arrays do not lie as along one."""
     lanes = math.prod([n for k, n in enumerate(stage.shape) if k not in stage.axis])
-    for last in [*([0] if lanes < FEW else []), *reversed(range(1, len(stage.axis)))]:
+    apart = lanes < FEW and stage.shape[stage.axis[-1]] < SHORT
+    for last in [*([0] if apart else []), *reversed(range(1, len(stage.axis)))]:
         found = split_reduction(stage, last)
         between = [Tensor(shape, dtype) for shape, dtype in found.between]
         steps = [(1,) if one is None else strides_of(one[1]) for one in read]
