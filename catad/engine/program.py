@@ -167,9 +167,13 @@ class Program:
         return run
 
     def _prepared(self, engine: Engine, cost: float) -> tuple[_Key, Run]:
-        """The run on an engine, which is compiled in full after others that have cost more."""
+        """The run on an engine. A large program has quick code first, and full code after others that have cost more."""
+        large = self.cost.compiling > AT_ONCE
+        if not large:
+            chosen.set(engine.name)  # in the context of the job: code is compiled in full where the engine is named
         key, run = (engine, every_call(), False), self._made(engine)
-        background.submit(run.compile, cost)
+        if large:
+            background.submit(run.compile, cost)
         return key, run
 
     def _check(self, xp: Any, leaves: Sequence[Array]) -> None:
@@ -227,6 +231,7 @@ class Cost(NamedTuple):
 
 CALLS = 3  # of a program, from which on it is worth compiling in the background
 LAST = 20  # calls that array code serves at most, where a thread compiles
+AT_ONCE = 0.1  # seconds of compiling, as estimated, up to which a thread makes no quick code
 WITHIN = 4  # times what compiling costs, before a program within one that array code serves is compiled for itself
 DEEP = 8  # levels of programs within programs that are counted
 BOX, NUMBER = 5e-6, 1e-9  # seconds that array code takes for a box, and for an operation on a number

@@ -124,7 +124,15 @@ def test_a_caller_does_not_wait_for_other_programs_to_be_compiled() -> None:
     going.set()
 
 
-def test_quick_code_runs_until_the_thread_has_full_code() -> None:
+def test_a_small_program_has_full_code_at_once() -> None:
+    f = wave()
+    for _ in range(LAST + 1):
+        f(X)
+    assert not program(f).on(CPU).alone.code.left
+
+
+def test_quick_code_of_a_large_program_runs_until_the_thread_has_full_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_program, "AT_ONCE", 0.0)
     f, going = wave(), threading.Event()
     job = background.submit(lambda: going.wait(60), 1.0)
     quick = [f(X) for _ in range(LAST + 1)][-1]
