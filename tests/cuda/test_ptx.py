@@ -11,8 +11,7 @@ import catad as ct
 from catad.engine import notices
 from catad.engine.cuda import kernel, launch, target
 from catad.engine.cuda.device import GPU
-from catad.engine.cuda.machine import GpuMachine
-from catad.engine.steps import steps
+from catad.engine.cuda.steps import steps
 
 from .test_lanes import LINES
 from .test_maps import MAPS
@@ -79,7 +78,7 @@ def test_ptx_is_found_on_disk(tmp_path, monkeypatch) -> None:
 
 
 def _shown(f: ct.D) -> str:
-    (step, *_), *_ = steps(ct.wire(f, ct.f64[50]), GpuMachine(GPU))
+    (step, *_), *_ = steps(ct.wire(f, ct.f64[50]), GPU)
     return step.prepared()
 
 

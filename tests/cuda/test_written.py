@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine.cuda.machine import GpuMachine
+from catad.engine.cuda.boxes import kernels_of
 from catad.engine.cuda.simt import Simt
 from catad.engine.cuda.written import Written
 from catad.errors import LawError
@@ -30,7 +30,7 @@ RNG = np.random.default_rng(8)
 
 def compiled(seed: int, box: Any, *arrays: Any) -> Any:
     device = EmulatedDevice(seed, most=1 + seed % 5)
-    made = GpuMachine(device).standalone(box, tuple([ct.space_of(a) for a in arrays]), {})
+    made = kernels_of(device, box, tuple([ct.space_of(a) for a in arrays]))
     assert made is not None
     found = made(np, *arrays)
     assert device.launched or not arrays[0].size

@@ -242,7 +242,7 @@ BUGS = [
     ),
     Bug(
         "a stage reads a producer by another access",
-        "engine/stages/fuse_producers.py",
+        "engine/cuda/fuse_producers.py",
         "if load.wire < 0 or load.by >= 0 or load.access != straight(rank):",
         "if load.wire < 0 or load.by >= 0:",
         "cuda/test_fuse_producers.py",

@@ -4,37 +4,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
+from catad.engine.backend import Way
 from catad.engine.cuda.folds import ROW, FoldRows, Folds, Tiled
-from catad.engine.cuda.kernel import Code, Device, code_of
+from catad.engine.cuda.kernel import Code, Device, Strides, code_of
 from catad.engine.cuda.lanes import Lanes
 from catad.engine.cuda.points import PIECE, Points, Wide, wide
 from catad.engine.cuda.scans import GROUP, LONGEST, Again, Looking, Scans
-from catad.engine.in_two import InTwo
-from catad.engine.machine import Way
 from catad.engine.stages.body import Body, Source
 from catad.engine.stages.joins import joins, of_totals
-from catad.engine.stages.layout import FOLDS, LANES, POINTS, Kernel, Layout, Loop, Ready, layout
+from catad.engine.stages.layout import FOLDS, LANES, POINTS, Kernel, Layout, Loop, Ready, layout, strides_of
+from catad.engine.stages.split_reduction import in_two
 from catad.engine.stages.stage import FoldResult, Op
 from catad.engine.stages.table import Table
 from catad.engine.text.cascade import folded
 from catad.errors import NO_KERNEL, CannotPrint
+from catad.spaces import Tensor
 
 SHORT = 1 << 8  # indices of a line up to which one thread goes through it
 LONG = 1 << 12  # the same where no short operator joins parts of the line
 MANY = 1 << 10  # lines from which on one thread goes through each, however long they are
 
 
-def way_of(device: Device, stage: Ready, place: Sequence[int], arrays: Sequence[Any], outs: Sequence[Any]) -> Way:
-    """Compiled code for a stage on arrays and results that lie as these do; raises CannotPrint for what has no kernel."""
+def way_of(device: Device, stage: Ready, place: Sequence[int], strides: Strides, results: Strides) -> Way:
+    """Compiled code for a stage on arrays and results with these strides; raises CannotPrint for what has no kernel."""
     if stage.needs:
         raise unprinted("a pass that holds for some numbers only")
-    strides = [arrays[at].strides if at >= 0 else (1,) for at in place] + [out.strides for out in outs]
-    how = layout(stage, strides)
+    how = layout(stage, [*[strides[at] if at >= 0 else (1,) for at in place], *results])
     if how is None:
-        return InTwo(partial(way_of, device), device.empty, stage, place, arrays, outs)
+        return InTwo(device, stage, place, strides, results)
     if how.kernel.kind == FOLDS:
         return FoldsCall(device, how, place)
     if how.kernel.kind == POINTS:
@@ -234,3 +233,26 @@ class AgainCall(LanesCall):
     """Lines that are gone through from their beginnings where a word says so."""
 
     kernel = Again
+
+
+class InTwo:
+    """A stage that folds over axes along which arrays do not lie as along one: two stages, one after the other."""
+
+    def __init__(self, device: Device, stage: Ready, place: Sequence[int], strides: Strides, results: Strides) -> None:
+        self.device = device
+        self.found = in_two(stage, [strides[at] if at >= 0 else (1,) for at in place], results)
+        between = [Tensor(shape, dtype) for shape, dtype in self.found.between]
+        made = [*[results[k] for k in self.found.outs], *map(strides_of, between)]
+        self.ways = [way_of(device, self.found.first, place, strides, made)]
+        for one in self.found.rest:
+            read = [made[k] for k in one.reads]
+            self.ways.append(way_of(device, one.stage, range(len(read)), read, [results[j] for j in one.outs]))
+        self.text, self.seconds = "\n".join([way.text for way in self.ways]), sum([way.seconds for way in self.ways])
+
+    def run(self, arrays: Sequence[Any], outs: Sequence[Any]) -> None:
+        """Both stages."""
+        first, *rest = self.ways
+        made = [*[outs[k] for k in self.found.outs], *[self.device.empty(*one) for one in self.found.between]]
+        first.run(arrays, made)
+        for one, way in zip(self.found.rest, rest, strict=True):
+            way.run([made[k] for k in one.reads], [outs[j] for j in one.outs])

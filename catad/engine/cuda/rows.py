@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from catad.engine.cuda.folds import Folds
-from catad.engine.cuda.kernel import Code, Device, code_of
+from catad.engine.cuda.kernel import Code, Device, Strides, code_of
 from catad.engine.cuda.lanes import Lanes
 from catad.engine.cuda.points import MOST_NUMBERS, PIECE, THREADS, Points, wide
 from catad.engine.cuda.simt import WARP, Simt
@@ -355,9 +355,9 @@ def rooms_packed(rows: Rows, spaces: Sequence[Tensor], given: int, first: int) -
     return [one[2] for one in placed], max([first, *[one[3] for one in placed]])
 
 
-def by_rows(device: Device, rows: Rows, arrays: Sequence[Any], outs: Sequence[Any]) -> RowsCall | None:
-    """Compiled code for a group on arrays and results that lie as these do; None where stages run one after the other."""
-    given, strides = (len(arrays), len(outs)), [one.strides for one in (*arrays, *outs)]
+def by_rows(device: Device, rows: Rows, arrays: Strides, results: Strides) -> RowsCall | None:
+    """Compiled code for a group on arrays and results with these strides; None where stages run one after the other."""
+    given, strides = (len(arrays), len(results)), [*arrays, *results]
     points, ways = max([math.prod(stage.shape) for stage in rows.stages]), list[Along]()
     for way in rows.ways:
         if not ways or points > TURN:

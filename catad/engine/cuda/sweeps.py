@@ -14,11 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from catad.engine.cuda.kernel import Device, code_of
+from catad.engine.cuda.kernel import Compiled, Device, code_of, contiguous
 from catad.engine.cuda.points import MOST_NUMBERS
 from catad.engine.cuda.simt import Simt
-from catad.engine.machine import Compiled
-from catad.engine.stages.bin_boxes import contiguous
 from catad.engine.text.binned import nth
 from catad.engine.text.numbers import add, called, load, store
 from catad.errors import CannotPrint
@@ -174,15 +172,7 @@ class LanesSweep(Compiled):
     def __init__(self, device: Device, box: Sweep, ins: tuple[Tensor, ...], step: Lanewise, lanes: int) -> None:
         self.device, self.lanes, self.n, self.outs = device, lanes, box.n, box.typed(ins)
         self.code = code_of(Sweeps, step, device.dialect)
-
-    @property
-    def seconds(self) -> tuple[float, ...]:
-        """The time that compiling took."""
-        return (self.code.ptx.seconds,)
-
-    def prepared(self, ins: tuple[Tensor, ...]) -> str:
-        """Compile; the PTX."""
-        return self.code.ptx.text
+        self.parts = (self.code,)
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:
         device = self.device

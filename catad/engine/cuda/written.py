@@ -14,11 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from catad.engine.cuda.checks import unnoted
-from catad.engine.cuda.kernel import Code, Device, code_of
+from catad.engine.cuda.kernel import Code, Compiled, Device, code_of, contiguous
 from catad.engine.cuda.simt import Simt
 from catad.engine.in_force import every_call
-from catad.engine.machine import Compiled
-from catad.engine.stages.bin_boxes import contiguous
 from catad.engine.text.binned import nth
 from catad.engine.text.numbers import add, cast, load, store
 from catad.linear.clear import ClearedAt
@@ -147,15 +145,7 @@ class _Kernels(Compiled):
     def __init__(self, device: Device, moved: Sequence[Moved]) -> None:
         self.device = device
         self.codes: dict[str, Code] = {one.what: code_of(Written, one, device.dialect) for one in moved}
-
-    @property
-    def seconds(self) -> tuple[float, ...]:
-        """The time that compiling took."""
-        return tuple([code.ptx.seconds for code in self.codes.values()])
-
-    def prepared(self, ins: tuple[Tensor, ...]) -> str:
-        """Compile; the PTX."""
-        return "".join([code.ptx.text for code in self.codes.values()])
+        self.parts = [*self.codes.values()]
 
     def launch(self, what: str, arrays: Sequence[Any], numbers: Sequence[int]) -> None:
         """Start a kernel on indices, a source and a goal, unless it has no work."""

@@ -7,7 +7,7 @@ softmax and layer norms along rows, or what the threads of a block exchange in s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -75,15 +75,10 @@ def _row_axis(axes: Sequence[Affine], loop: int) -> int | None:
     return found[0] if len(found) == 1 and axes[found[0]] == along(loop) else None
 
 
-def grouped(
-    found: Partition, reads: Sequence[Collection[int]], taken: Collection[int], passes: Iterable[Sequence[int]]
-) -> list[Group]:
-    """The groups of a partition; `reads` are the wires that each item reads.
-
-    Items that are `taken` run in others, and those of `passes` run together.
-    """
+def grouped(found: Partition, reads: Sequence[Collection[int]], taken: Collection[int] = ()) -> list[Group]:
+    """The groups of a partition; `reads` are the wires that each item reads. Items that are `taken` run in others."""
     groups: list[Group] = []
-    of: dict[int, Collection[int]] = {g: unit for unit in passes for g in unit}
+    of: dict[int, Collection[int]] = {}
     for g, item in enumerate(found.items):
         if not isinstance(item, Stage) or g in taken or item.needs or 0 in item.shape:
             continue

@@ -17,8 +17,7 @@ from catad.engine.cpu.whole.conditions import tested
 from catad.engine.cpu.whole.levels import SHORT, in_levels
 from catad.engine.cpu.whole.program import WRITERS
 from catad.engine.cpu.whole.text import Buffer, Text
-from catad.engine.stages.bin_boxes import bins_of
-from catad.engine.stages.bins import Bins, Fold
+from catad.engine.stages.bins import Bins, bins_of
 from catad.engine.text import binned
 from catad.engine.text.numbers import cast, load, store
 from catad.scalar.llvm_writer import llvm_type
@@ -165,7 +164,7 @@ def fold_by_bin(text: Text, box: FoldByBin, read: Sequence[Array], made: Sequenc
     names = tuple([space.dtype.str for space in ins[1:]])
     what, width = bins_of(box.monoid, ins, names, names), math.prod(ins[1].shape[1:])
     own = _Bins(text, what, box.bins, width, [buffer.pointer for buffer, _ in made])
-    _folded(text, own, read[0], [buffer.pointer for buffer, _ in read[1:]], Fold(what, box.bins).rounds)
+    _folded(text, own, read[0], [buffer.pointer for buffer, _ in read[1:]], what.rounds)
 
 
 def arg_extremum_by_bin(text: Text, box: ArgExtremumByBin, read: Sequence[Array], made: Sequence[Array]) -> None:

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from catad.engine.cpu.whole.text import Buffer, Text, strides_of
+from catad.engine.cpu.whole.text import Buffer, Text
 from catad.engine.cpu.whole.tiles import Tiles
+from catad.engine.stages.layout import strides_of
 from catad.engine.text.numbers import cast, load, store
 from catad.errors import CannotPrint
 from catad.linear.contract import Contract

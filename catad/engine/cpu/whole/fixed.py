@@ -8,9 +8,9 @@ from typing import Any
 
 from catad.engine.cpu.nests.nest import Nest
 from catad.engine.cpu.whole.by_address import called
-from catad.engine.cpu.whole.text import Buffer, Text, strides_of
-from catad.engine.stages.layout import FOLDS, LINE, Layout, Ready, layout
-from catad.engine.stages.split_reduction import split_reduction
+from catad.engine.cpu.whole.text import Buffer, Text
+from catad.engine.stages.layout import FOLDS, LINE, Layout, Ready, layout, strides_of
+from catad.engine.stages.split_reduction import in_two
 from catad.engine.stages.table import Table
 from catad.engine.text.places import is_index
 from catad.spaces import Tensor
@@ -104,13 +104,9 @@ def write_stage(
 def _write_in_two(text: Text, stage: Ready, read: Sequence[Any], made: Sequence[tuple[Buffer, Tensor]]) -> None:
     """A stage that folds over axes along which arrays do not lie as along one."""
     lanes = math.prod([n for k, n in enumerate(stage.shape) if k not in stage.axis])
-    for last in [*([0] if lanes < FEW else []), *reversed(range(1, len(stage.axis)))]:
-        found = split_reduction(stage, last)
-        between = [Tensor(shape, dtype) for shape, dtype in found.between]
-        steps = [(1,) if one is None else strides_of(one[1]) for one in read]
-        steps += [strides_of(made[k][1]) for k in found.outs] + [strides_of(space) for space in between]
-        if layout(found.first, steps) is not None:
-            break
+    strides = [(1,) if one is None else strides_of(one[1]) for one in read]
+    found = in_two(stage, strides, [strides_of(space) for _, space in made], [0] if lanes < FEW else [])
+    between = [Tensor(shape, dtype) for shape, dtype in found.between]
     rooms = [(text.buffer(space), space) for space in between]
     first = [*[made[k] for k in found.outs], *rooms]
     write_stage(text, found.first, read, first, {})

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from catad.engine.cpu.whole.levels import SHORT, in_levels
-from catad.engine.cpu.whole.text import Buffer, Text, strides_of
+from catad.engine.cpu.whole.text import Buffer, Text
+from catad.engine.stages.layout import strides_of
 from catad.engine.text.numbers import add, cast, load, store
 from catad.linear.clear import ClearedAt
 from catad.linear.gather import Indexing, ScatterAdded

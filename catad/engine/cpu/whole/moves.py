@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from catad.engine.cpu.whole.text import Arrays, Buffer, Laid, Text, strides_of
+from catad.engine.cpu.whole.text import Arrays, Buffer, Laid, Text
+from catad.engine.stages.layout import strides_of
 from catad.engine.text.numbers import add, load, store
 from catad.linear.clear import Cleared
 from catad.linear.reindex import Axis, StridedCopy

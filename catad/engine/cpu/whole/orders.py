@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from catad.engine.cpu.whole.program import WRITERS
-from catad.engine.cpu.whole.text import Buffer, Text, strides_of
+from catad.engine.cpu.whole.text import Buffer, Text
 from catad.engine.in_force import every_call
+from catad.engine.stages.layout import strides_of
 from catad.engine.text.numbers import cast, load, store
 from catad.linear.previous_state import Origin, PreviousState
 from catad.scalar.llvm_writer import literal, llvm_type

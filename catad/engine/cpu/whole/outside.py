@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from catad.boxes import Primitive
+from catad.engine.backend import Way
 from catad.engine.cpu.whole.text import Arrays, Text
-from catad.engine.machine import Way
 from catad.spaces import Tensor
 
 MOST = 1024  # arrays that are kept as they lie in memory

@@ -351,11 +351,3 @@ class Text:
         self.errors.append(error)
         self.w.do(f"store i64 {1 + len(self.errors)}, ptr %error")
         self.w.do(f"store i64 {about}, ptr {self.at('%error', (), (), 8)}")
-
-
-def strides_of(space: Tensor) -> list[int]:
-    """The strides in bytes of a contiguous array."""
-    steps = [space.dtype.itemsize]
-    for n in reversed(space.shape[1:]):
-        steps.append(steps[-1] * n)
-    return list(reversed(steps[: space.ndim]))
