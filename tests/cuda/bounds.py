@@ -20,7 +20,6 @@ import catad as ct
 from catad.engine.cpu.blocked import Blocked, blocked
 from catad.engine.cpu.call import Call
 from catad.engine.cpu.rows import by_rows as cpu_by_rows
-from catad.engine.cpu.run import target as cpu_target
 from catad.engine.cuda import steps, target
 from catad.engine.cuda.kernel import Code
 from catad.engine.cuda.simt import Simt
@@ -29,6 +28,7 @@ from catad.engine.stages.layout import layout, strides_of
 from catad.scalar import llvm
 from catad.testing.emulator import EmulatedGpu
 
+from ..engine.compiling import assembly
 from .test_ptxas import ARCHITECTURES, PTXAS, assembled
 
 RUNS = 7
@@ -133,7 +133,7 @@ def bound(name: str) -> Bound:
     texts = [one() for one in gpu], [one() for one in cpu]
     printed = _ratio(lambda: _anew(gpu), lambda: _anew(cpu))
     again = _ratio(lambda: [one() for one in gpu], lambda: [one() for one in cpu])
-    compiled = _ratio(lambda: [ptx(text) for text in texts[0]], lambda: [cpu_target.assembly(text) for text in texts[1]])
+    compiled = _ratio(lambda: [ptx(text) for text in texts[0]], lambda: [assembly(text) for text in texts[1]])
     return Bound(printed, again, compiled)
 
 

@@ -148,8 +148,8 @@ def test_a_missing_predicate(anew: pytest.MonkeyPatch) -> None:
     """An index out of range writes outside of the result."""
     from catad.scalar.llvm_writer import Writer
 
-    real = Writer.when
-    anew.setattr(Writer, "when", lambda self, condition, body: real(self, "true", body))
+    real = Writer.where
+    anew.setattr(Writer, "where", lambda self, condition: real(self, "true"))
     how = Indexing((0,), 0, (1,), (1,), (9, 4))
     with pytest.raises(LawError, match="outside"):
         compiled(0, OverwrittenAt(how), np.array([1, 3, 10, 5]), np.zeros(9), np.ones(4))

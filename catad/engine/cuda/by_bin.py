@@ -12,8 +12,8 @@ import numpy as np
 from catad import scalar
 from catad.arrays import common_module
 from catad.boxes import Primitive
-from catad.engine.cuda.bins import THREADS, WORDS, Accumulate, Finish, Folded, Onto, room
-from catad.engine.cuda.kernel import Compiled, Device, code_of, contiguous
+from catad.engine.cuda.bins import WORDS, Accumulate, Finish, Folded, Onto, room
+from catad.engine.cuda.kernel import Compiled, Device, code_of, contiguous, start
 from catad.engine.cuda.written import added_at_one
 from catad.engine.stages.bins import Before, Bins, bins_of
 from catad.linear.gather import Indexing, ScatterAdded, positions
@@ -175,13 +175,9 @@ class AtomicFold(Compiled):
         work = self.count * self.width
         numbers = array("q", [work, self.width, member.bins, self.places, bits])
         words = [device.zeros(WORDS[kind] * self.places) for kind in self.kinds]
-        reads = [device.address(a) for a in (given.index, *given.values)]
-        peaks = device.address(words[0])  # of integers and extrema nobody reads them
-        for code, own in zip(self.codes, words, strict=True):
-            if work:
-                device.launch(code, min(-(-work // THREADS), device.most), numbers, [*reads, peaks, device.address(own)])
-        places = [peaks, *[device.address(a) for a in (words[-1], out, *more)]]
-        device.launch(self.finish, min(-(-self.places // THREADS), device.most), numbers, places)
+        for code, own in zip(self.codes, words, strict=True):  # the first words are peaks, of which integers need none
+            start(device, code, work, numbers, (given.index, *given.values, words[0], own))
+        start(device, self.finish, self.places, numbers, (words[0], words[-1], out, *more))
         return member.result(out)
 
 

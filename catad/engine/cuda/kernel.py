@@ -89,6 +89,29 @@ class Part(Protocol):
     def seconds(self) -> float: ...
 
 
+def start(device: Device, code: Code, units: int, numbers: array[int], arrays: Sequence[Any]) -> None:
+    """Start a kernel that has so many units of work, one for a thread, unless there is none."""
+    if units:
+        blocks = min(-(-units // code.threads), device.most)
+        device.launch(code, blocks, numbers, [device.address(one) for one in arrays])
+
+
+class Launched:
+    """Compiled code that starts kernels; `parts` are these."""
+
+    parts: Sequence[Part] = ()
+
+    @property
+    def text(self) -> str:
+        """The PTX of all."""
+        return "".join([part.text for part in self.parts])
+
+    @property
+    def seconds(self) -> float:
+        """The time that compiling took."""
+        return sum([part.seconds for part in self.parts])
+
+
 class Compiled:
     """Compiled code of a box that no stage contains, as a callable on an array library and arrays; `parts` are its kernels."""
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from catad import scalar
-from catad.engine.cuda.bins import THREADS, WORDS, Accumulate, Finish, Folded, room
-from catad.engine.cuda.kernel import Compiled, Device, code_of, contiguous
+from catad.engine.cuda.bins import WORDS, Accumulate, Finish, Folded, room
+from catad.engine.cuda.kernel import Compiled, Device, code_of, contiguous, start
 from catad.engine.stages.bins import Bins
 from catad.engine.text import binned
 from catad.engine.text.numbers import load
@@ -92,11 +92,8 @@ class PositionsByBin(Compiled):
         numbers = array("q", [work, self.width, self.bins, self.places, 0])
         words = device.zeros(WORDS["first"] * self.places)
         index, values, totals = (contiguous(a) for a in arrays)
-        places = [device.address(a) for a in (index, values, totals, words)]
-        if work:
-            device.launch(self.equal, min(-(-work // THREADS), device.most), numbers, places)
-        ends = [device.address(a) for a in (totals, words, out)]
-        device.launch(self.first, min(-(-self.places // THREADS), device.most), numbers, ends)
+        start(device, self.equal, work, numbers, (index, values, totals, words))
+        start(device, self.first, self.places, numbers, (totals, words, out))
         return out
 
 

@@ -37,6 +37,10 @@ class Simt:
         body = "\n".join(["entry:", *self.w.slots, *self.w.lines, "  ret void"])
         return f"define ptx_kernel void @{name}({given}) convergent nounwind {{\n{body}\n}}\n"
 
+    def module(self, numbers: int, pointers: Sequence[str]) -> str:
+        """The module of the kernel that the writer has."""
+        return self.w.module([self.kernel("kernel", numbers, pointers)]) + self.metadata("kernel")
+
     def metadata(self, name: str) -> str:
         """What ends the module."""
         return f'!0 = !{{}}\n!nvvm.annotations = !{{!9}}\n!9 = !{{ptr @{name}, !"maxntidx", i32 {self.threads}}}\n'

@@ -130,9 +130,3 @@ def _llvmlite() -> str:
     import llvmlite  # the package alone, without LLVM
 
     return f"llvmlite {llvmlite.__version__}"
-
-
-def optimised(text: str, architecture: str = DEFAULT) -> str:
-    """The LLVM IR that the pipeline makes of a text, for people who want to see what came out."""
-    made: str = with_module(text, lambda: _target(architecture), lambda llvm, module: str(module), LEVEL)
-    return made

@@ -77,8 +77,7 @@ class Folds(Nest):
             self._tile(False)
         else:
             inside = self.holds(self._positions, "%b", "%e")
-            w.when(inside, lambda: self._tile(False))
-            w.when(w.set(f"xor i1 {inside}, true"), lambda: self._tile(True))
+            w.either(inside, lambda: self._tile(False), lambda: self._tile(True))
         return self._row_text("i64 %b", "i64 %e", "i64 %u")
 
     def _tile(self, guarded: bool) -> None:
@@ -110,8 +109,7 @@ class Folds(Nest):
 
             self._in_leaves(count, LEAF, leaf, lambda take: take(state("0"), total("0")))
 
-        w.when(many, wide)
-        w.when(w.set(f"xor i1 {many}, true"), narrow)
+        w.either(many, wide, narrow)
         copy(w, self.body, total("0"), self._total("%u"))
 
     def _in_leaves(
@@ -136,8 +134,7 @@ class Folds(Nest):
         def one(start: str, stop: str) -> None:
             leaf(start, stop)
             first = w.set(f"icmp eq i64 {start}, 0")
-            w.when(first, lambda: each(begin))
-            w.when(w.set(f"xor i1 {first}, true"), lambda: each(more))
+            w.either(first, lambda: each(begin), lambda: each(more))
 
         if rounds(body):
             leaves(w, "0", end, one, size)

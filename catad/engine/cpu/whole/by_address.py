@@ -100,8 +100,7 @@ def _write(text: Text, call: Call, given: Sequence[str], made: Sequence[str]) ->
         alone()
     else:
         several = w.set("icmp sgt i64 %threads, 1")
-        w.when(several, lambda: text.share(call, kernel, table))
-        w.when(w.set(f"xor i1 {several}, true"), alone)
+        w.either(several, lambda: text.share(call, kernel, table), alone)
     if room is not None:
         w.do(f"call void {text.kernel(call.code, 'finish', 0)}(ptr {table}, i64 0, i64 {call.rows}, i64 0, i64 0)")
         text.free(room)
