@@ -171,16 +171,23 @@ def _head() -> int:
     """How far in an array of NumPy the address of its numbers lies behind the address of the object; 0 where that is not known.
 
     The address is the first field after the head of any object, on which compiled extensions rely, too (`PyArray_DATA`). Reading
-    it takes a tenth of the time that NumPy's dictionary `__array_interface__` takes.
+    it takes a tenth of the time that NumPy's dictionary `__array_interface__` takes. Where it is known, `ITEMS` and `FLAGS` are.
     """
+    head = object.__basicsize__
     if sys.implementation.name != "cpython":
         return 0
     whole = np.arange(6.0).reshape(2, 3)
-    for array in (whole, whole[1:, ::2], whole[::-1], np.broadcast_to(np.float32(1.0), (2, 2)), np.zeros((0, 2)), np.array(1)):
-        found = _word_at(id(array) + object.__basicsize__).value
-        if found != array.__array_interface__["data"][0]:
+    arrays = [whole, whole[1:, ::2], whole[::-1], np.broadcast_to(np.float32(1.0), (2, 2)), np.zeros((0, 2)), np.array(1)]
+    items = _word_at(id(arrays) + head + 8).value
+    for k, array in enumerate(arrays):
+        place, flags = id(array) + head, ctypes.c_int.from_address(id(array) + head + 48).value
+        if _word_at(items + 8 * k).value != id(array) or _word_at(place - 8).value != id(np.ndarray):
             return 0
-    return object.__basicsize__
+        if _word_at(place).value != array.__array_interface__["data"][0] or flags & PLAIN != array.flags.num & PLAIN:
+            return 0
+    return head
 
 
+PLAIN = 0x101  # NumPy's flags of arrays that are contiguous in the order of C, and aligned
 HEAD = _head()
+ITEMS, FLAGS = HEAD + 8, HEAD + 48  # where a list has the address of its items, and an array its flags

@@ -262,7 +262,14 @@ def _read(value: Any, leaves: list[Any]) -> Any:
         keys = sorted(value)
         return (dict, *value, *[_read(value[key], leaves) for key in keys])
     if kind is tuple or kind is list:
-        return (kind, *[_read(part, leaves) for part in value])
+        found: list[Any] = [kind]
+        for part in value:
+            if type(part) is np.ndarray:
+                leaves.append(part)
+                found.append((part.shape, part.dtype))
+            else:
+                found.append(_read(part, leaves))
+        return tuple(found)
     if kind in _NUMBERS:
         leaves.append(_NUMBERS[kind](value))
         return kind

@@ -134,12 +134,14 @@ def _groups(wiring: Wiring, level: dict[int, int], horizontal: bool) -> list[lis
 
     maps = [(i, box, level[box.outs[0]]) for i, box in enumerate(wiring.boxes) if _index_space(wiring, box) is not None]
     makers = {(k, rank, wiring.wires[k].shape): i for i, box, rank in maps for k in box.outs}
+    apart = set[int]() if horizontal else _multiples(wiring, maps)
     beside: list[tuple[int, tuple[int, int, tuple[int, ...]]]] = []  # the maps that read a wire made elsewhere
     for i, box, rank in maps:
         for k in box.ins:
             key = (k, rank, wiring.wires[box.outs[0]].shape)
             if key in makers:
-                parent[find(i)] = find(makers[key])
+                if i not in apart:
+                    parent[find(i)] = find(makers[key])
             else:
                 beside.append((i, key))
     if horizontal:
@@ -156,6 +158,33 @@ def _groups(wiring: Wiring, level: dict[int, int], horizontal: bool) -> list[lis
     for i, box in enumerate(wiring.boxes):
         groups.setdefault(find(i), []).append(box)
     return list(groups.values())
+
+
+def _multiples(wiring: Wiring, maps: Sequence[tuple[int, Box, int]]) -> set[int]:
+    """The maps that multiply by a number, or add one, what others read, too, and whose results no map of their level reads.
+
+    Fused with the map before them, they would have a coefficient for each of its arguments. Alone they have one number, and
+    cotangents are added before they are multiplied with the coefficients of that map.
+    """
+    reads = Counter([k for box in wiring.boxes for k in {*box.ins}] + [*wiring.outputs])
+    beside = {(k, rank, wiring.wires[box.outs[0]].shape) for _, box, rank in maps for k in box.ins}
+    return {
+        i
+        for i, box, rank in maps
+        if len(box.ins) == 1
+        and reads[box.ins[0]] > 1
+        and _is_affine(box.primitive.function)  # type: ignore[attr-defined]
+        and (box.outs[0], rank, wiring.wires[box.outs[0]].shape) not in beside
+    }
+
+
+def _is_affine(function: Function) -> bool:
+    """Whether a function of one number is one operation on it, with a number that is constant, and affine."""
+    (node, *others) = function.outputs
+    constant = [arg.op == "const" for arg in node.args]
+    if others or not all(arg.op in ("const", "param") for arg in node.args):
+        return False
+    return node.op in ("neg", "add", "sub") or (node.op == "mul" and any(constant)) or (node.op == "div" and constant[1])
 
 
 def _results(wiring: Wiring, group: Sequence[int]) -> Counter[int]:

@@ -88,19 +88,20 @@ class Program:
 
     def __call__(self, xp: Any, leaves: Sequence[Array]) -> list[Array]:
         settled = self._settled
-        if settled is not None and settled[2] is not None and xp is np and self._goes_on(settled[0]) and counting() is None:
-            made: list[Array] | None
+        if settled is not None and settled.at_once is not None and xp is np and self._goes_on(settled) and counting() is None:
             try:
-                made = settled[2](leaves)
+                made = settled.at_once(leaves)
             except MemoryError:
                 made = None
             if made is not None:
-                return [one if one.ndim else one[()] for one in made]
+                for k in settled.numbers:
+                    made[k] = made[k][()]
+                return made
         return apart(self.inside(xp, leaves), leaves)
 
-    def _goes_on(self, looks: bool) -> bool:
+    def _goes_on(self, settled: _Settled) -> bool:
         """Whether "auto" runs what it has settled on."""
-        return chosen.get() == AUTO and looks == every_call() and not profile.active()
+        return chosen.get() == AUTO and settled.looks == every_call() and not profile.active()
 
     def inside(self, xp: Any, leaves: Sequence[Array]) -> list[Array]:
         """The same, without copies where views will do."""
@@ -120,8 +121,8 @@ class Program:
         if not self.checked:
             self._check(xp, leaves)
         settled = self._settled
-        if settled is not None and xp is np and self._goes_on(settled[0]):
-            return settled[1]
+        if settled is not None and xp is np and self._goes_on(settled):
+            return settled.run
         engine = engine_of(xp)
         if not engine.serves or chosen.get() != AUTO or profile.active():
             return self.on(engine)
@@ -159,7 +160,8 @@ class Program:
             self._runs.setdefault(*job.result())
         run = self.on(engine)
         at_once = getattr(run.alone, "made_of", None) if getattr(run.alone, "may_repeat", False) else None
-        self._settled = every_call(), run, at_once
+        numbers = [k for k, wire in enumerate(self.wiring.outputs) if not self.wiring.wires[wire].shape]
+        self._settled = _Settled(every_call(), run, at_once, numbers)
         return run
 
     def _prepared(self, engine: Engine, cost: float) -> tuple[_Key, Run]:
@@ -200,8 +202,18 @@ class Program:
 
 _Key = tuple[Engine, bool, bool]
 """The engine, whether each call looks for races, and whether it is timed."""
-_Settled = tuple[bool, Run, Callable[[Sequence[Array]], list[Array] | None] | None]
-"""Whether each call looks for races, the run, and what gives its results at once, where that is one compiled function."""
+
+
+class _Settled(NamedTuple):
+    """What "auto" runs from now on, made while each call looks for races, or none does.
+
+    `at_once` gives the results where the run is one compiled function, and `numbers` are the places of those without axes.
+    """
+
+    looks: bool
+    run: Run
+    at_once: Callable[[Sequence[Array]], list[Array] | None] | None
+    numbers: list[int]
 
 
 class Cost(NamedTuple):

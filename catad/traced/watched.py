@@ -54,6 +54,8 @@ class Watch:
                 return False
         if self._closed and not all(map(is_closed, self._closed)):
             return False
+        if not self._arrays:
+            return True
         if self._at_once is not None:
             return self._at_once.same() and (self._tags is None or self._tags.same())
         if self._places() != self._starts or list(map(_meaning, self._arrays)) != self._meanings:

@@ -71,7 +71,7 @@ def test_array_code_serves_the_first_calls_and_a_thread_compiles_meanwhile() -> 
         f(X)
     assert not is_compiled(f)
     assert np.isclose(f(X), want, rtol=1e-15) and is_compiled(f)
-    assert program(f)._settled[1] is program(f).on(CPU)
+    assert program(f)._settled.run is program(f).on(CPU)
 
 
 @pytest.mark.parametrize("pause", [0.0, 0.3])

@@ -13,10 +13,8 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine.cpu import call
-from catad.engine.cpu.run import threads as pool
-from catad.engine.cpu.run.pool import listed
-from catad.engine.cpu.whole import run as whole_run
+from catad.engine.cpu.rows import ByRows
+from catad.engine.cpu.run import pool
 
 from .cpu_support import assert_near, assert_same, on, small_blocks, small_thresholds
 from .test_cpu_programs import PROGRAMS, random
@@ -30,9 +28,15 @@ ONE_LINE = ("scan of products", "affine scan", "affine fold", "transposed", "rec
 def gathered(monkeypatch):
     """The number of pieces of each call that threads share."""
     seen = []
-    run = pool.run
-    monkeypatch.setattr(call.threads, "run", lambda calls: (seen.append(len(calls)), run(calls)))
-    monkeypatch.setattr(whole_run, "listed", lambda parts: (seen.extend([len(parts)] * (len(parts) > 1)), listed(parts))[1])
+    lists = [(pool, "listed", pool.listed), (ByRows, "listed", ByRows.listed)]
+    for owner, name, given in lists:
+
+        def counted(parts, given=given):
+            made = given(parts)
+            seen.extend([int(made[0])] * int(made[0] > 1))
+            return made
+
+        monkeypatch.setattr(owner, name, counted)
     return seen
 
 

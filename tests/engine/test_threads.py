@@ -1,16 +1,11 @@
-"""The pool of threads: all calls run, errors arrive, nothing deadlocks, interrupts wait for the helpers."""
+"""Numbers of threads, how work is cut for them, and threads at the end of a process and after a fork."""
 
 from __future__ import annotations
 
-import gc
 import os
-import signal
 import subprocess
 import sys
-import textwrap
 import threading
-import time
-import weakref
 
 import pytest
 from hypothesis import given
@@ -27,121 +22,6 @@ pytestmark = pytest.mark.full_code
 def four_threads():
     with ct.num_threads(4):
         yield
-
-
-def test_every_call_runs_once_and_the_first_in_the_caller() -> None:
-    for n in (0, 1, 2, 3, 4, 5, 40):
-        ran: list[tuple[int, int]] = []
-        threads.run([lambda k=k, ran=ran: ran.append((k, threading.get_ident())) for k in range(n)])
-        assert sorted(k for k, _ in ran) == list(range(n))
-        assert all(ident == threading.get_ident() for k, ident in ran if k == 0)
-
-
-def test_calls_run_at_the_same_time() -> None:
-    """Each call waits until all have begun: this returns only where there are four threads."""
-    together = threading.Barrier(4, timeout=30)
-    threads.run([together.wait] * 4)
-
-
-def test_one_thread_runs_all_in_the_caller() -> None:
-    threads.set_num_threads(1)
-    idents: list[int] = []
-    threads.run([lambda: idents.append(threading.get_ident())] * 5)
-    assert idents == [threading.get_ident()] * 5
-
-
-def test_the_first_error_in_the_order_of_the_calls_is_raised_when_all_have_ended() -> None:
-    ended: list[int] = []
-
-    def call(k: int) -> None:
-        time.sleep(0.02 if k in (1, 3) else 0.0)
-        ended.append(k)
-        if k in (1, 2):
-            raise ValueError(k)
-
-    with pytest.raises(ValueError, match=r"^1$"):
-        threads.run([lambda k=k: call(k) for k in range(4)])
-    assert sorted(ended) == [0, 1, 2, 3]
-    ran: list[int] = []
-    threads.run([lambda k=k: ran.append(k) for k in range(8)])  # and the pool is as good as before
-    assert sorted(ran) == list(range(8))
-
-
-def test_an_error_of_the_first_call_waits_for_the_others() -> None:
-    ended = threading.Event()
-
-    def late() -> None:
-        time.sleep(0.05)
-        ended.set()
-
-    with pytest.raises(ZeroDivisionError):
-        threads.run([lambda: 1 // 0, late])
-    assert ended.is_set()
-
-
-def test_nested() -> None:
-    ran: list[tuple[int, int]] = []
-
-    def inner(k: int) -> None:
-        threads.run([lambda j=j: ran.append((k, j)) for j in range(3)])
-
-    threads.run([lambda k=k: inner(k) for k in range(6)])
-    assert sorted(ran) == [(k, j) for k in range(6) for j in range(3)]
-
-
-def test_many_callers_at_once() -> None:
-    ran: list[tuple[int, int, int]] = []
-
-    def caller(c: int) -> None:
-        for i in range(50):
-            threads.run([lambda k=k, i=i: ran.append((c, i, k)) for k in range(4)])
-
-    callers = [threading.Thread(target=caller, args=(c,)) for c in range(8)]
-    for thread in callers:
-        thread.start()
-    for thread in callers:
-        thread.join(60)
-        assert not thread.is_alive()
-    assert len(ran) == len(set(ran)) == 8 * 50 * 4
-
-
-def test_callers_whose_helpers_are_busy_help_themselves() -> None:
-    """All helpers sit in calls of one caller, which go on only when another caller has finished."""
-    other_done = threading.Event()
-    first = threading.Thread(target=lambda: threads.run([lambda: other_done.wait(30)] * 4))
-    first.start()
-    ran: list[int] = []
-    threads.run([lambda k=k: ran.append(k) for k in range(4)])
-    other_done.set()
-    first.join(30)
-    assert sorted(ran) == [0, 1, 2, 3] and not first.is_alive()
-
-
-def test_no_more_threads_than_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "_pool", threads._Pool())
-    before = set(threading.enumerate())
-    for _ in range(5):
-        threads.run([lambda: None] * 50)
-    assert len(set(threading.enumerate()) - before) == 3  # and the caller
-
-
-def test_an_idle_pool_keeps_nothing_alive() -> None:
-    """Nor what the frames hold that an error passed through."""
-    held = threading.Event()  # something that can be referred to weakly
-    ref = weakref.ref(held)
-
-    def fail(held: threading.Event) -> None:
-        raise ValueError(held)
-
-    with pytest.raises(ValueError):
-        threads.run([lambda held=held: fail(held)] * 4)
-    del held
-    for _ in range(100):  # a helper that woke up late may still be about to look at the closed job
-        gc.collect()
-        if ref() is None:
-            break
-        time.sleep(0.02)
-    assert ref() is None
 
 
 def test_numbers_of_threads() -> None:
@@ -198,30 +78,6 @@ def test_a_number_for_a_while() -> None:
     assert ct.get_num_threads() == 4
 
 
-def test_two_threads_run_programs_with_their_own_numbers() -> None:
-    """Each call meets at a barrier of its own size, which opens only where so many threads run it."""
-    met = []
-
-    def meeting(count: int) -> None:
-        with ct.num_threads(count):
-            together = threading.Barrier(count, timeout=30)
-            threads.run([together.wait] * count)
-            met.append(count)
-
-    both = [threading.Thread(target=meeting, args=(count,)) for count in (2, 3)]
-    for one in both:
-        one.start()
-    for one in both:
-        one.join(60)
-    assert sorted(met) == [2, 3]
-
-
-def test_work_that_is_done_aside_takes_the_number_of_the_thread_that_waits() -> None:
-    together = threading.Barrier(4, timeout=30)
-    threads.aside([together.wait] * 4, lambda: None)
-    assert not together.broken
-
-
 def test_the_environment_says_how_many(monkeypatch) -> None:
     monkeypatch.setenv("CATAD_NUM_THREADS", "7")
     assert threads._of_the_environment() == 7
@@ -259,143 +115,61 @@ def test_chunks_cover_the_range(n: int, least: int, multiple: int, count: int) -
         assert not sizes or max(sizes) - min(sizes) <= multiple
 
 
-HEARS = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-"""A process that starts in the background ignores Ctrl-C, and so do its children, until they say otherwise."""
+def script(text: str) -> str:
+    """What a program prints."""
+    return subprocess.run([sys.executable, "-u", "-c", text], stdout=subprocess.PIPE, text=True, timeout=120, check=True).stdout
 
 
-def script(text: str, *, interrupt_after: str | None = None) -> str:
-    """What a program prints; `interrupt_after`: it gets a Ctrl-C when it has printed this line."""
-    text = HEARS + textwrap.dedent(text)
-    child = subprocess.Popen([sys.executable, "-u", "-c", text], stdout=subprocess.PIPE, text=True)
-    assert child.stdout is not None
-    lines = []
-    limit = threading.Timer(120, child.kill)
-    limit.start()
-    try:
-        for line in child.stdout:
-            lines.append(line)
-            if line.strip() == interrupt_after:
-                child.send_signal(signal.SIGINT)
-        assert child.wait(60) == 0, "".join(lines)
-    finally:
-        limit.cancel()
-        child.kill()
-        child.stdout.close()
-    return "".join(lines)
+PASSES = """
+import atexit, os, sys, threading
+import numpy as np
+import catad as ct
+from catad.engine.cpu.run.pool import POOL
+ct.set_default_num_threads(3)
+x = np.linspace(0.0, 1.0, 300_000)
+f = ct.map(lambda x: np.sin(x) * x) >> ct.fork(ct.sum(), ct.scan(ct.add, 0.0) >> ct.sum())
+def run():
+    with ct.use_engine("cpu"):
+        return f(x)
+"""
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_an_interrupt_waits_for_the_helpers_and_the_pool_goes_on() -> None:
+def test_at_the_end_of_the_interpreter() -> None:
+    """Calls at exit and in the last moments of modules, with helpers still busy: the process ends by itself."""
     said = script(
-        """
-        import threading, time
-        from catad.engine.cpu.run import threads
-        threads.set_num_threads(3)
-        began, ended = threading.Barrier(3), []
-        def helper():
-            began.wait(60); time.sleep(0.5); ended.append(1)
-        def first():
-            began.wait(60); print("began")
-        try:
-            threads.run([first, helper, helper])
-        except KeyboardInterrupt:
-            print("interrupted", len(ended))
-        ran = []
-        threads.run([lambda k=k: ran.append(k) for k in range(9)])
-        print(sorted(ran))
-        """,
-        interrupt_after="began",
+        PASSES
+        + """
+want = run()
+class Last:
+    def __del__(self, run=run, want=want, print=print):
+        print("last", run() == want, flush=True)
+last = Last()
+atexit.register(lambda: print("at exit", run() == want))
+def busy():
+    while True:
+        run()
+threading.Thread(target=busy, daemon=True).start()
+print("end", POOL.helpers)
+"""
     )
-    assert said.splitlines() == ["began", "interrupted 2", str(list(range(9)))]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_after_an_interrupt_no_further_call_is_begun() -> None:
-    said = script(
-        """
-        import threading, time
-        from catad.engine.cpu.run import threads
-        threads.set_num_threads(2)
-        began, ran = threading.Barrier(2), []
-        def first():
-            began.wait(60); print("began")
-            while True: time.sleep(0.01)
-        def helper():
-            began.wait(60); time.sleep(0.5)
-        def later(): ran.append(1); time.sleep(0.5)
-        try:
-            threads.run([first, helper, *[later] * 50])
-        except KeyboardInterrupt:
-            print("interrupted", len(ran) < 50)
-        """,
-        interrupt_after="began",
-    )
-    assert said.splitlines() == ["began", "interrupted True"]
+    assert said.splitlines()[:2] == ["end 2", "at exit True"]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_forked_child_starts_its_own_threads() -> None:
     said = script(
-        """
-        import os, threading
-        from catad.engine.cpu.run import threads
-        threads.set_num_threads(4)
-        def meet():
-            together = threading.Barrier(4, timeout=30)
-            threads.run([together.wait] * 4)
-        meet()
-        stop = threading.Event()
-        busy = threading.Thread(target=lambda: threads.run([lambda: stop.wait(30)] * 4))
-        busy.start()
-        child = os.fork()
-        if child == 0:
-            meet()
-            print("child")
-            os._exit(0)
-        assert os.waitpid(child, 0)[1] == 0
-        stop.set(); busy.join(60)
-        meet()
-        print("parent")
-        """
+        PASSES
+        + """
+want = run()
+child = os.fork()
+if child == 0:
+    print("child", run() == want, POOL.helpers)
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+print("parent", run() == want)
+"""
     )
-    assert said.splitlines() == ["child", "parent"]
-
-
-def test_at_the_end_of_the_interpreter() -> None:
-    """Calls at exit, in the last moments of modules, and with helpers still busy: the process ends by itself."""
-    said = script(
-        """
-        import atexit, threading, time
-        from catad.engine.cpu.run import threads
-        threads.set_num_threads(3)
-        run = threads.run
-        class Last:
-            def __del__(self):
-                run([lambda: None] * 3)
-        last = Last()
-        atexit.register(lambda: (run([lambda: None] * 3), print("at exit")))
-        threading.Thread(target=lambda: run([lambda: time.sleep(30)] * 3), daemon=True).start()
-        time.sleep(0.05)
-        print("end")
-        """
-    )
-    assert said.splitlines() == ["end", "at exit"]
-
-
-def test_first_used_when_the_interpreter_is_ending() -> None:
-    said = script(
-        """
-        from catad.engine.cpu.run import threads
-        threads.set_num_threads(3)
-        class Last:
-            def __del__(self, run=threads.run, print=print):
-                ran = []
-                run([lambda: ran.append(1)] * 3)
-                print(len(ran), flush=True)
-        last = Last()
-        """
-    )
-    assert said.strip() == "3"
+    assert said.splitlines() == ["child True 2", "parent True"]
 
 
 def test_importing_starts_no_thread() -> None:

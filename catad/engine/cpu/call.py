@@ -13,7 +13,7 @@ from catad.buffers import address
 from catad.engine.cpu.nests.blocks import Blocks, Totals
 from catad.engine.cpu.nests.folds import TILE, Folds
 from catad.engine.cpu.nests.nest import Nest
-from catad.engine.cpu.run import threads
+from catad.engine.cpu.run import pool, threads
 from catad.engine.cpu.run.kernel import code_of
 from catad.engine.stages.layout import BLOCKS, FOLDS, LINE, TOTALS, Layout
 from catad.engine.stages.table import Table
@@ -71,11 +71,11 @@ class Call:
 
     def start(self, table: array[int]) -> None:
         """Does all of the work, in threads where it is large."""
-        self.code.run("kernel", table, self.ranges(), self.work)
+        pool.run(self.code, "kernel", table, self.ranges(), self.work)
 
     def finish(self, table: array[int]) -> None:
         """Joins the totals once all tiles have left them."""
-        self.code.run("finish", table, [(0, self.rows, 0, 0)], 0)
+        self.code.run("finish", table, (0, self.rows, 0, 0), 0)
 
     @property
     def whole(self) -> list[tuple[int, int, int, int]]:
@@ -93,3 +93,7 @@ class Call:
         if self.code.what.kind in (LINE, FOLDS, TOTALS, BLOCKS):
             return [(0, rows, 0, inner)]
         return [(0, rows, a, b) for a, b in threads.chunks(inner, 64)]
+
+    def listed(self) -> Any:
+        """The work of each thread as the pool reads it."""
+        return pool.listed(self.ranges())

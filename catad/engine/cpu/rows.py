@@ -2,12 +2,12 @@
 
 Each stage is compiled for these few rows. Where they begin only moves the addresses of arrays and the positions of guards, which
 are entries of a table: those go on by as much with each row. One function for all groups sets them and calls stage after stage.
+Threads share the turns, each with a room of its own for the tables and for what the stages exchange.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,19 +25,22 @@ from catad.scalar.llvm_writer import Writer
 from catad.spaces import Tensor
 
 CACHE = 1 << 18  # bytes that the rows of one turn take
+LINE = 64  # bytes at which arrays of a room begin
 LEAST, MOST = 2, 4  # rows: loops over one would be merged in another way; times that cache
 
 
 class Turns:
-    """The function of all groups: `rows(plan, first turn, last turn)` does turns of some rows each.
+    """The function of all groups: `rows(table, first turn, last turn, room, nothing)` does turns of some rows each.
 
-    The plan is a table: how many rows a turn has, the first row of the last turn, the number of calls, and for each of them the
-    address of its code, of its table, the four numbers that it is called with, how many entries move and where these are listed:
-    the entry, what it is at row 0, and by how much it goes on with a row.
+    The table has the address of a plan, its words, where its moves are listed, how many there are, and then addresses. The plan
+    is copied into the room, and each move puts one of the addresses there, or that of the room itself, so many bytes on.
+    The plan has how many rows a turn has, the first row of the last turn, the number of calls, and for each of them the address
+    of its code, of its table, the four numbers that it is called with, how many entries go on and where these are listed: the
+    entry, what it is at row 0, and by how much it goes on with a row.
     """
 
     entries = ("rows",)
-    bounds = 2
+    bounds = 4
     level = SPEED
 
     def __init__(self, what: Any) -> None:
@@ -47,80 +50,108 @@ class Turns:
         """The module."""
         w = self.w
 
+        def place(base: str, at: str) -> str:
+            return w.set(f"getelementptr i64, ptr {base}, i64 {at}")
+
         def word(base: str, at: str) -> str:
-            place = w.set(f"getelementptr i64, ptr {base}, i64 {at}")
-            return w.set(f"load i64, ptr {place}")
+            return w.set(f"load i64, ptr {place(base, at)}")
 
         def pointer(number: str) -> str:
             return w.set(f"inttoptr i64 {number} to ptr")
 
-        size, last, count = (word("%plan", str(k)) for k in range(3))
+        def triple(base: str, k: str) -> list[str]:
+            one = place(base, w.set(f"mul i64 {k}, 3"))
+            return [word(one, str(j)) for j in range(3)]
+
+        def move(m: str) -> None:
+            where, which, far = triple(moves, m)
+            own = w.set(f"icmp slt i64 {which}, 0")
+            known = w.set(f"select i1 {own}, i64 0, i64 {which}")
+            begin = w.set(f"select i1 {own}, i64 %room, i64 {word('%t', w.set(f'add i64 {known}, {HEAD}'))}")
+            w.do(f"store i64 {w.set(f'add i64 {begin}, {far}')}, ptr {place(plan, where)}")
+
+        given, words, listed, many = (word("%t", str(k)) for k in range(HEAD))
+        plan, moves = pointer("%room"), pointer(listed)
+        w.support["memcpy"] = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
+        nbytes = w.set(f"mul i64 {words}, 8")
+        w.do(f"call void @llvm.memcpy.p0.p0.i64(ptr align 8 {plan}, ptr align 8 {pointer(given)}, i64 {nbytes}, i1 false)")
+        w.loop("0", many, move)
+        size, last, count = (word(plan, str(k)) for k in range(3))
 
         def turn(k: str) -> None:
             row = w.least(w.set(f"mul i64 {k}, {size}"), last)
 
             def call(c: str) -> None:
-                eighth = w.set(f"mul i64 {c}, 8")
-                own = w.set(f"getelementptr i64, ptr %plan, i64 {w.set(f'add i64 3, {eighth}')}")
+                own = place(plan, w.set(f"add i64 3, {w.set(f'mul i64 {c}, {CALL}')}"))
                 code, table = pointer(word(own, "0")), pointer(word(own, "1"))
                 numbers = [word(own, str(2 + j)) for j in range(4)]
-                moves, listed = word(own, "6"), pointer(word(own, "7"))
+                entries, listed = word(own, "6"), pointer(word(own, "7"))
 
-                def move(m: str) -> None:
-                    one = w.set(f"getelementptr i64, ptr {listed}, i64 {w.set(f'mul i64 {m}, 3')}")
-                    entry, start, step = (word(one, str(j)) for j in range(3))
+                def go_on(m: str) -> None:
+                    entry, start, step = triple(listed, m)
                     far = w.set(f"mul i64 {row}, {step}")
-                    place = w.set(f"getelementptr i64, ptr {table}, i64 {entry}")
-                    w.do(f"store i64 {w.set(f'add i64 {start}, {far}')}, ptr {place}")
+                    w.do(f"store i64 {w.set(f'add i64 {start}, {far}')}, ptr {place(table, entry)}")
 
-                w.loop("0", moves, move)
+                w.loop("0", entries, go_on)
                 given = ", ".join(["ptr " + table, *[f"i64 {one}" for one in numbers]])
                 w.do(f"call void {code}({given})")
 
             w.loop("0", count, call)
 
         w.loop("%first", "%last", turn)
-        return w.module([w.text("rows", "ptr %plan, i64 %first, i64 %last")]) + METADATA
+        return w.module([w.text("rows", "ptr %t, i64 %first, i64 %last, i64 %room, i64 %d")]) + METADATA
+
+
+HEAD, CALL = 4, 8  # words of a table before its addresses, and of a call in a plan
 
 
 class Member:
-    """A stage over the rows of one turn: its call, and the entries of its table that move, by how much with each row."""
+    """A stage over the rows of one turn: its call, and the entries of its table that go on, by how much with each row."""
 
     def __init__(self, turn: Turn, numbers: Sequence[int]) -> None:
         self.numbers, self.reads = numbers, len(turn.place)
         self.call = Call(turn.how, turn.place)
         self.call.code.complete()
-        (moves,) = turn.moves
-        self.entries = np.flatnonzero(moves)
-        self.moves = np.array(moves)[self.entries]
+        (self.moves,) = turn.moves
 
-    def calls(self, addresses: Sequence[int], kept: list[Any]) -> list[list[int]]:
-        """What the plan has of its calls; `kept` are the tables, which must live as long."""
-        results = [addresses[k] for k in self.numbers[self.reads :]]
-        more: tuple[int, ...] = ()
-        if self.call.tiled:
-            kept.append(self.call.room())
-            more = address(kept[-1]), self.call.units
-        table = self.call.table.filled(addresses, results, more)
-        moved_ = np.empty((len(self.entries), 3), np.int64)
-        moved_[:, 0], moved_[:, 1], moved_[:, 2] = self.entries, np.array(table)[self.entries], self.moves
-        kept += [table, moved_]
-        own, code = [table.buffer_info()[0]], self.call.code.modules[-1]
-        ((first, last, begin, end),) = self.call.whole
-        found = [[code.address("kernel"), *own, first, last, begin, end, len(moved_), address(moved_)]]
-        if self.call.tiled:
-            found.append([code.address("finish"), *own, 0, self.call.rows, 0, 0, 0, 0])
-        return found
+
+class _Plan:
+    """The words of a plan, and which of them are addresses: the word, the number of an address, and bytes.
+
+    The number is -1 for the room, and less for the arrays in it, one after the other.
+    """
+
+    def __init__(self, head: Sequence[int], calls: int) -> None:
+        self.words = [*head, calls, *[0] * (CALL * calls)]
+        self.moves: list[tuple[int, int, int]] = []
+
+    def add(self, words: Sequence[int], moves: Sequence[tuple[int, int, int]]) -> int:
+        """Add words with their own moves; the place of the first."""
+        begin = len(self.words)
+        self.words += words
+        self.moves += [(begin + where, which, far) for where, which, far in moves]
+        return begin
+
+    def put(self, k: int, code: int, table: int, numbers: Sequence[int], listed: tuple[int, int]) -> None:
+        """Write a call: the number of the address of its code, where its table lies, and its entries that go on."""
+        at = 3 + CALL * k
+        self.words[at + 2 : at + CALL] = [*numbers, listed[0], 0]
+        self.moves += [(at, code, 0), (at + 1, -1, 8 * table), (at + 7, -1, 8 * listed[1])]
 
 
 class ByRows:
     """A group laid out over arrays, which runs some rows at a time."""
 
-    def __init__(self, count: int, size: int, members: Sequence[Member], rooms: Sequence[Tensor]) -> None:
-        self.count, self.size, self.members, self.rooms = count, size, members, rooms
+    def __init__(self, count: int, size: int, members: Sequence[Member], rooms: Sequence[Tensor], arrays: int) -> None:
+        self.count, self.size, self.members = count, size, members
+        self.arrays = arrays  # that it reads and writes
+        self.turns = -(-count // size)
         self.work = sum([one.call.work for one in members]) * count // size
         self.code = code_of(Turns, None, GRAIN)
         self.code.complete()
+        kernels = [(one.call.code, name) for one in members for name in ("kernel", "finish")[: 1 + one.call.tiled]]
+        self.kernels = [*dict.fromkeys(kernels)]  # their addresses follow those of the arrays
+        self._lay_out(rooms)
 
     @property
     def text(self) -> str:
@@ -132,26 +163,52 @@ class ByRows:
         """The time that compiling took."""
         return sum([one.call.seconds for one in self.members])
 
-    def run(self, arrays: Sequence[Any], outs: Sequence[Any]) -> None:
-        """Runs the stages on arrays and writes the results into `outs`."""
-        turns = -(-self.count // self.size)
-        several = self.work >= GRAIN and threads.get_num_threads() > 1
-        parts = threads.chunks(turns, 1, 1) if several else [(0, turns)]
-        own, kept = [address(a) for a in (*arrays, *outs)], list[Any]()
-        calls = [partial(self.code.calls["rows"], self._plan(own, kept), a, b) for a, b in parts]
-        if len(calls) == 1:
-            calls[0]()
-        else:
-            threads.run(calls)
+    def _lay_out(self, rooms: Sequence[Tensor]) -> None:
+        """Make the plan; what the stages exchange, and totals of tiles, lie behind it in a room."""
+        tiled = [one.call for one in self.members if one.call.tiled]
+        plan = _Plan([self.size, self.count - self.size], len(self.members) + len(tiled))
+        own = [*rooms, *[Tensor((call.rows * call.units, max(call.states, 1)), np.dtype(np.int64)) for call in tiled]]
+        places, end = list[int](), 0  # behind the plan
+        for space in own:
+            places.append(end)
+            end += -(-space.nbytes // LINE) * LINE
 
-    def _plan(self, own: Sequence[int], kept: list[Any]) -> int:
-        """The address of a plan with rooms of its own for what the stages exchange."""
-        rooms = [np.empty(space.shape, space.dtype) for space in self.rooms]
-        addresses = [*own, *[address(room) for room in rooms]]
-        calls = [call for one in self.members for call in one.calls(addresses, kept)]
-        plan = np.array([self.size, self.count - self.size, len(calls), *[n for call in calls for n in call]], np.int64)
-        kept += [plan, *rooms]
-        return address(plan)
+        def number(k: int) -> int:
+            return k if k < self.arrays else self.arrays - 2 - k
+
+        k = 0
+        for one in self.members:
+            call, table, words = one.call, one.call.table, [*one.call.table.values]
+            moves = [(where, number(which), far) for where, which, far in table.reads]
+            moves += [(where, number(one.numbers[one.reads + j]), far) for where, j, far in table.writes]
+            if call.tiled:
+                moves.append((len(words), number(self.arrays + len(rooms) + tiled.index(call)), 0))
+                words += [0, call.units]
+            addresses = {where: (which, far) for where, which, far in moves}
+            entries = [entry for entry, step in enumerate(one.moves) if step]
+            listed = [n for entry in entries for n in (entry, words[entry], one.moves[entry])]
+            starts = [(3 * j + 1, *addresses[entry]) for j, entry in enumerate(entries) if entry in addresses]
+            at, goes_on = plan.add(words, moves), (len(entries), plan.add(listed, starts))
+            for name, numbers in [("kernel", call.whole[0]), ("finish", (0, call.rows, 0, 0))][: 1 + call.tiled]:
+                code = self.arrays + self.kernels.index((call.code, name))
+                plan.put(k, code, at, numbers, goes_on if name == "kernel" else (0, 0))
+                k += 1
+        self.plan = np.array(plan.words, np.int64)
+        begin = -(-self.plan.nbytes // LINE) * LINE
+        self.room = begin + end
+        inside = [(where, -1, begin + places[-2 - which] + far) for where, which, far in plan.moves if which < -1]
+        self.moves = np.array([*[one for one in plan.moves if one[1] >= -1], *inside], np.int64)
+
+    def listed(self) -> Any:
+        """The parts for threads as `share` reads them, each with a room of its own behind them."""
+        parts = threads.chunks(self.turns, 1, 1)
+        words = self.room // 8
+        first = 1 + 4 * len(parts)
+        made = np.empty(first + LINE // 8 + words * len(parts), np.int64)
+        begin = address(made) + 8 * first
+        begin += -begin % LINE
+        made[:first] = [len(parts), *[n for k, (a, b) in enumerate(parts) for n in (a, b, begin + self.room * k, 0)]]
+        return made
 
 
 def by_rows(rows: Rows, nbytes: int, strides: Sequence[Sequence[int]]) -> ByRows | None:
@@ -170,4 +227,4 @@ def by_rows(rows: Rows, nbytes: int, strides: Sequence[Sequence[int]]) -> ByRows
         if made.call.code.stop is not None:
             return None
         members.append(made)
-    return ByRows(count, size, members, rooms(rows, ways, size))
+    return ByRows(count, size, members, rooms(rows, ways, size), len(strides))

@@ -8,7 +8,6 @@ all. A read at an index waits for its first reader, since only then it is known 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,7 +40,7 @@ from catad.vector.map import Map
 from catad.wiring import Box, Wiring
 
 Item = Stage | Box
-MOST_READ = 2  # numbers that are read instead of writing one and reading it back
+MOST_READ = 2  # arrays that are read instead of writing one and reading it back
 MOST_WORK = 64  # pieces of work in a stage: a larger one would take long to compile, and its values would not fit registers
 MOST_ARRAYS = 32  # arrays that a stage reads when more work joins it, for the same reason
 STATES = ("scan", "recurrence")
@@ -291,7 +290,8 @@ class Partition:
     def _again(self, wire: int, access: Access, loops: Sequence[int]) -> Again | None:
         """The work that computes a value of an earlier stage again, where that is cheaper than to write and to read it.
 
-        Of a value that others read as an array in any case, only the reading is saved.
+        Of a value that others read as an array in any case, only the reading is saved. It is computed of what the stage reads, or
+        of another value that the stage writes.
         """
         g = self.produced.get(wire, -1)
         stage = self.items[g] if g >= 0 else None
@@ -300,13 +300,17 @@ class Partition:
         key = (wire, access, tuple(loops))
         if key not in self._known:
             value, own = stage.made[wire]
-            found = again(stage, value, own, access, loops, self.wiring.wires[wire].dtype)
-            if found is not None:
-                read = sum([self.wiring.wires[k].size for k in {load.wire for load in found.loads if load.wire >= 0}])
-                if read > (1 if wire in self._written else MOST_READ) * math.prod(stage.shape):
-                    found = None
-            self._known[key] = found
+            others = {v: Load(k, Access(at), self.wiring.wires[k].dtype) for k, (v, at) in stage.made.items() if at == own}
+            del others[value]
+            tried = [again(stage, value, own, access, loops, self.wiring.wires[wire].dtype, known) for known in ({}, others)]
+            self._known[key] = next((one for one in tried if one is not None and self._saves(one, wire)), None)
         return self._known[key]
+
+    def _saves(self, found: Again, wire: int) -> bool:
+        """Whether computing a wire again reads few enough arrays of its size; smaller ones count as parts of one."""
+        read = sum([self.wiring.wires[k].size for k in {load.wire for load in found.loads if load.wire >= 0}])
+        most = 1 if wire in self._written else MOST_READ
+        return read < (most + 0.5) * self.wiring.wires[wire].size
 
     @cached_property
     def _written(self) -> set[int]:

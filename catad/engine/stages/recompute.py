@@ -6,7 +6,7 @@ operations hide behind that (J. Revels et al. 2018, section 2.2.3: keep partials
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,12 +32,15 @@ class Again(NamedTuple):
     loads: tuple[Load, ...]
 
 
-def again(stage: Stage, value: int, own: Coordinates, access: Access, loops: Sequence[int], dtype: Any) -> Again | None:
+def again(
+    stage: Stage, value: int, own: Coordinates, access: Access, loops: Sequence[int], dtype: Any, arrays: Mapping[int, Load]
+) -> Again | None:
     """A value that a stage makes at its own coordinates, computed where an access over these loops reads it.
 
-    None where that takes many operations, or where the value does not depend on arrays alone.
+    It is computed of what the stage reads, and of other values that are written as arrays. None where that takes many
+    operations, or where the value does not depend on arrays alone.
     """
-    found = _of_arrays(stage, value) if all(len(at.terms) == 1 for at in own) else None
+    found = _of_arrays(stage, value, arrays) if all(len(at.terms) == 1 for at in own) else None
     moving = {coordinate.one[0] for coordinate in own} if found is not None else set()
     if found is None or any(n != 1 and k not in moving for k, n in enumerate(stage.shape)):
         return None
@@ -84,9 +87,9 @@ def _with_known(function: Function, loads: Sequence[Load], loops: Sequence[int])
     return Again(Function.make(len(kept), replace(function.outputs, places)), tuple(kept))
 
 
-def _of_arrays(stage: Stage, value: int) -> Again | None:
-    """A value of a stage as a function of arrays and indices that the stage reads; None where that takes many operations."""
-    reads, producer = dict(stage.inputs), stage.producer
+def _of_arrays(stage: Stage, value: int, arrays: Mapping[int, Load]) -> Again | None:
+    """A value of a stage as a function of arrays and indices that are read; None where that takes many operations."""
+    reads, producer = {**dict(stage.inputs), **arrays}, stage.producer
     places: dict[int, int] = {}
 
     def node_of(value: int) -> Node | None:
@@ -96,13 +99,15 @@ def _of_arrays(stage: Stage, value: int) -> Again | None:
         op = producer.get(value)
         if op is None or op.kind != "map":
             return None
-        output = op.data.outputs[value - op.first]
-        nodes = {}
+        output, others = op.data.outputs[value - op.first], [k for k in arrays if 0 <= k - op.first < op.results]
+        made = {op.data.outputs[k - op.first]: param(len(op.args) + i) for i, k in enumerate(others)}
+        (output,) = replace([output], {node: place for node, place in made.items() if node.op != "param"})
+        args, nodes = [*op.args, *others], {}
         for place in [node for node in postorder([output]) if node.op == "param"]:
-            made = node_of(op.args[place.value])
-            if made is None:
+            arg = node_of(args[place.value])
+            if arg is None:
                 return None
-            nodes[place] = made
+            nodes[place] = arg
         (node,) = replace([output], nodes)
         plain = all(one.op in EMIT or one.op in FREE for one in postorder([node]))
         return node if plain and split.length(Function.make(len(places), [node])) <= CHEAP else None

@@ -72,13 +72,19 @@ class Folds(Nest):
         return lambda k, i: self._room(unit, places[k, i])
 
     def _row(self) -> str:
-        w = self.w
-        if not self.guards:
-            self._tile(False)
+        if self.commutes:
+            self._tile(bool(self.guards))
         else:
-            inside = self.holds(self._positions, "%b", "%e")
-            w.either(inside, lambda: self._tile(False), lambda: self._tile(True))
+            self._where_free("%b", "%e", self._tile)
         return self._row_text("i64 %b", "i64 %e", "i64 %u")
+
+    def _where_free(self, begin: str, end: str, part: Callable[[bool], None]) -> None:
+        """Code for a range of the innermost loop: one without guards where it needs none, and one with guards."""
+        if not self.guards:
+            part(False)
+            return
+        free = self.holds(self._positions, begin, end)
+        self.w.either(free, lambda: part(False), lambda: part(True))
 
     def _tile(self, guarded: bool) -> None:
         w, loop = self.w, self.loops - 1
@@ -87,7 +93,7 @@ class Folds(Nest):
         places = self._lanes_of if self.commutes else self._chains_of
         state, total = places(width), places(width)
 
-        def element(i: str, numbers: Numbers, first: bool) -> None:
+        def element(i: str, numbers: Numbers, first: bool, guarded: bool = guarded) -> None:
             self.element(i, bases, strides, self._positions, guarded, numbers).run(first)
 
         count = w.set("sub i64 %e, %b")
@@ -153,14 +159,18 @@ class Folds(Nest):
         rooms = {(k, i, str(at)): self.w.slot(llvm_type(d)) for k, i, d in self.states for at in range(width)}
         return lambda at: lambda k, i: rooms[k, i, at]
 
-    def _by_lanes(self, element: Callable[[str, Numbers, bool], None], state: State, total: State, count: str) -> None:
-        """Folds elements by their index modulo the width: full blocks, then the rest."""
+    def _by_lanes(self, element: Callable[..., None], state: State, total: State, count: str) -> None:
+        """Folds elements by their index modulo the width: full blocks, then the rest. Most blocks need no guards."""
         w = self.w
 
         def block(start: str, size: str, places: State, first: bool) -> None:
             begin = w.set(f"add i64 %b, {start}")
             end = w.set(f"add i64 {begin}, {size}")
-            w.loop(begin, end, lambda i: element(i, places(w.set(f"sub i64 {i}, {begin}")), first))
+
+            def part(guarded: bool) -> None:
+                w.loop(begin, end, lambda i: element(i, places(w.set(f"sub i64 {i}, {begin}")), first, guarded))
+
+            self._where_free(begin, end, part)
 
         def leaf(start: str, stop: str) -> None:
             block(start, str(WIDTH), state, True)

@@ -1,17 +1,18 @@
-"""Compiled functions on tables of 64-bit integers: made once in a process, run on parts of their work in threads."""
+"""Compiled functions on tables of 64-bit integers, made once in a process."""
 
 from __future__ import annotations
 
 import ctypes
 import time
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
 
 from catad.engine import background
 from catad.engine.cpu.run import target, tiers
-from catad.engine.cpu.run.stop import run_all, stop_of
+from catad.engine.cpu.run.stop import stop_of
 from catad.engine.cpu.run.tiers import Printer
 from catad.engine.keys import key_of
 
@@ -59,18 +60,21 @@ class Code:
             self.seconds += time.perf_counter() - begun
             self.left = 0
 
-    def run(self, name: str, table: array[int], parts: Sequence[tuple[int, ...]], work: int) -> None:
-        """A function on each part of its work, in threads where there are several; `table` has numbers of 64 bits.
+    def run(self, name: str, table: array[int], part: tuple[int, ...], work: int) -> None:
+        """A function on a part of its work; `table` has numbers of 64 bits.
 
         `work` are the indices that it runs, 0 where this belongs to the run of another function.
         """
         if self.left and work:
             self.account(work)
-        where = table.buffer_info()[0]
-        if self.stop is None and len(parts) == 1:
-            self.calls[name](where, *parts[0])
+        self.guarded(partial(self.calls[name], table.buffer_info()[0], *part))
+
+    def guarded(self, call: Callable[[], None]) -> None:
+        """Call what runs this code, so that Ctrl-C ends loops that may never end."""
+        if self.stop is None:
+            call()
         else:
-            run_all(self.calls[name], self.stop, where, parts)
+            self.stop.run(call)
 
     def account(self, work: int) -> None:
         """Count a run of quick code; compile in full where that pays, in the background if that is how "auto" compiles."""

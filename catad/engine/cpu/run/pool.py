@@ -10,8 +10,9 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Sequence
-from functools import cache, cached_property
+from array import array
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -242,10 +243,34 @@ class Pool:
                 self.helpers += 1
 
 
+    @cached_property
+    def share(self) -> Callable[[int, int, int, int], None]:
+        """`share` for callers in Python."""
+        kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, ctypes.c_int64)
+        return partial(kind(self.code.modules[-1].address("share")), self.at)
+
+    def run(self, kernel: int, table: int, parts: Sequence[tuple[int, ...]]) -> None:
+        """Run compiled code at an address on each part of its work, which it is given by four numbers."""
+        self.grow(len(parts) - 1)
+        numbers = listed(parts)
+        self.share(kernel, table, address(numbers), len(parts))
+
+
 POOL = Pool()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=POOL.growing.acquire, after_in_parent=POOL.growing.release, after_in_child=POOL.growing.release)
     os.register_at_fork(after_in_child=POOL.begin)
+
+
+def run(code: Code, name: str, table: array[int], parts: Sequence[tuple[int, ...]], work: int) -> None:
+    """A function of compiled code on each part of its work, in threads where there are several; else as `Code.run`."""
+    if len(parts) == 1 or not available():
+        for part in parts:
+            code.run(name, table, part, work // len(parts))
+        return
+    if code.left:
+        code.account(work)
+    code.guarded(partial(POOL.run, code.modules[-1].address(name), table.buffer_info()[0], parts))
 
 
 def listed(parts: Sequence[tuple[int, ...]]) -> Any:

@@ -16,10 +16,9 @@ import importlib
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from catad.engine.cpu.run import threads
 from catad.engine.cpu.run.target import Module
 from catad.scalar import STOP_FLAG
 
@@ -37,15 +36,15 @@ class Stop:
         self.changed = threading.Condition(self.lock)
         self.inside = 0
 
-    def run(self, calls: Sequence[threads.Call]) -> None:
-        """Run the calls; raises `KeyboardInterrupt`, or what else a signal handler raises, when all have ended."""
+    def run(self, call: Callable[[], None]) -> None:
+        """Run a call; raises `KeyboardInterrupt`, or what else a signal handler raises, when all calls have ended."""
         with self.lock:
             while self.flag.value:  # others are about to leave
                 self.changed.wait()
             self.inside += 1
         stopped = False
         try:
-            self._run(calls)
+            self._run(call)
         finally:
             with self.lock:
                 self.inside -= 1
@@ -56,18 +55,15 @@ class Stop:
         if stopped:
             raise KeyboardInterrupt
 
-    def _run(self, calls: Sequence[threads.Call]) -> None:
+    def _run(self, call: Callable[[], None]) -> None:
         if threading.get_ident() != threading.main_thread().ident:
-            threads.run(calls)
+            call()
         elif self.front is None or _handler_of(_CTRL_C) is not _DEFAULT:
-            threads.aside(calls, self.set)
+            aside(call, self.set)
         else:
             self.front.put()
             try:
-                if len(calls) == 1:
-                    calls[0]()
-                else:
-                    threads.run(calls)
+                call()
             finally:
                 self.front.take_away()
 
@@ -112,18 +108,41 @@ def stop_of(module: Module) -> Stop | None:
     return None if flag is None else Stop(module, flag)
 
 
-def run_all(call: Callable[..., Any], stop: Stop | None, where: int, parts: Sequence[tuple[int, ...]]) -> None:
-    """A function of a module on each part of its work, in threads where there are several."""
-    if stop is not None:
-        stop.run([_bound(call, where, part) for part in parts])
-    elif len(parts) == 1:
-        call(where, *parts[0])
-    else:
-        threads.run([_bound(call, where, part) for part in parts])
+def aside(call: Callable[[], None], interrupted: Callable[[], None]) -> None:
+    """Run a call in another thread, while this one waits where signals are heard. For the main thread only.
 
+    Where a signal handler raises, `interrupted` is called at once; what it raised is raised again when the call has ended.
 
-def _bound(call: Callable[..., Any], where: int, part: tuple[int, ...]) -> threads.Call:
-    return lambda: call(where, *part)
+    >>> seen = []
+    >>> aside(lambda: seen.append(threading.current_thread() is threading.main_thread()), lambda: None)
+    >>> seen
+    [False]
+    """
+    ended = threading.Event()
+
+    def run() -> None:
+        try:
+            call()
+        finally:
+            ended.set()
+
+    try:
+        threading.Thread(target=run, name="catad waits for it", daemon=True).start()
+    except RuntimeError:  # no more threads, or the interpreter is shutting down
+        call()
+        return
+    interrupt: BaseException | None = None
+    while not ended.is_set():
+        try:
+            ended.wait()
+        except BaseException as error:
+            interrupt = error
+            interrupted()
+    if interrupt is not None:
+        try:
+            raise interrupt
+        finally:
+            del interrupt  # no cycle of traceback, frame and error
 
 
 def _system_call() -> Any:

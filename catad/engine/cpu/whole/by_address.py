@@ -7,16 +7,17 @@ the addresses, which the program puts into a copy on the stack. Threads share wh
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from catad import buffers
 from catad.engine.cpu.blocked import Blocked, blocked
 from catad.engine.cpu.call import GRAIN, Call
+from catad.engine.cpu.rows import ByRows
 from catad.engine.cpu.run import pool
 from catad.engine.cpu.whole.outside import run_way
-from catad.engine.cpu.whole.text import Buffer, Text
+from catad.engine.cpu.whole.text import Arrays, Buffer, Text
 from catad.engine.stages.layout import FOLDS, POINTS, Layout
 from catad.spaces import Tensor
 
@@ -69,6 +70,33 @@ def called(text: Text, how: Layout, read: Sequence[Buffer | None], made: Sequenc
     return True
 
 
+def call_rows(text: Text, group: ByRows, read: Arrays, made: Arrays) -> None:
+    """Write a call of a group that runs some rows at a time."""
+    w = text.w
+    pointers = [*[buffer.pointer for buffer, _ in (*read, *made)], *[text.kernel(*one, 0) for one in group.kernels]]
+    known = [text.constant(group.plan).pointer, str(len(group.plan)), text.constant(group.moves).pointer, str(len(group.moves))]
+    table = w.slot("i64", len(known) + len(pointers))
+    for k, one in enumerate([*known, *pointers]):
+        w.do(f"store {'i64' if one.isdigit() else 'ptr'} {one}, ptr {text.at(table, (), (), 8 * k)}")
+    rows, room = text.kernel(group.code, "rows", 0), text.buffer(Tensor((group.room // 8,), np.dtype(np.int64)))
+
+    def alone() -> None:
+        own = w.set(f"ptrtoint ptr {room.pointer} to i64")
+        w.do(f"call void {rows}(ptr {table}, i64 0, i64 {group.turns}, i64 {own}, i64 0)")
+
+    _alone_or_shared(text, group, rows, table, alone)
+    text.free(room)
+
+
+def _alone_or_shared(text: Text, call: Call | ByRows, kernel: str, table: str, alone: Callable[[], None]) -> None:
+    """Write the call of a kernel on one thread, or on several where it is large."""
+    if call.work < GRAIN or not pool.available():
+        alone()
+    else:
+        several = text.w.set("icmp sgt i64 %threads, 1")
+        text.w.either(several, lambda: text.share(call, kernel, table), alone)
+
+
 def _write(text: Text, call: Call, given: Sequence[str], made: Sequence[str]) -> None:
     w, values = text.w, call.table.values
     end = 8 * len(values)
@@ -96,11 +124,7 @@ def _write(text: Text, call: Call, given: Sequence[str], made: Sequence[str]) ->
     def alone() -> None:
         w.do(f"call void {kernel}(ptr {table}, i64 {first}, i64 {last}, i64 {begin}, i64 {stop})")
 
-    if call.work < GRAIN or not pool.available():
-        alone()
-    else:
-        several = w.set("icmp sgt i64 %threads, 1")
-        w.either(several, lambda: text.share(call, kernel, table), alone)
+    _alone_or_shared(text, call, kernel, table, alone)
     if room is not None:
         w.do(f"call void {text.kernel(call.code, 'finish', 0)}(ptr {table}, i64 0, i64 {call.rows}, i64 0, i64 0)")
         text.free(room)

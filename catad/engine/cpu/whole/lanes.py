@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from catad.buffers import address
-from catad.engine.cpu.run import threads
+from catad.engine.cpu.run import pool, threads
 from catad.engine.cpu.run.kernel import packed
 from catad.engine.cpu.whole.nested import Loop
 from catad.engine.cpu.whole.printed import CompiledFunction
@@ -78,7 +78,7 @@ class _LanesLoop(Loop):
 class LanesSweep(CompiledFunction):
     """A `Sweep` over lanes; raises CannotPrint where its step is not pointwise."""
 
-    bounds = 2  # the first lane and the last
+    bounds = 4  # the first lane, the last, and two numbers that do not matter
 
     def __init__(self, box: Sweep, ins: tuple[Tensor, ...]) -> None:
         shape = max([space.shape for space in box.state.leaves], key=lambda one: int(np.prod(one)), default=())
@@ -99,7 +99,7 @@ class LanesSweep(CompiledFunction):
         text.w.loop("%first", "%last", block, LANES)
         if text.room or text.errors:
             raise CannotPrint("a step with many numbers for each lane", "they do not fit the nearest cache")
-        self.printed, self.work = text.text("i64 %first", "i64 %last"), text.work
+        self.printed, self.work = text.text("i64 %first", "i64 %last", "i64 %c", "i64 %d"), text.work
         self.constants = text.constants
         self.rest = [*text.lengths, *map(address, text.constants)]
 
@@ -117,4 +117,5 @@ class LanesSweep(CompiledFunction):
         """Runs the loop on contiguous arrays and writes the results into `outs`."""
         error = np.zeros(2, np.int64)
         table = packed([*map(address, arrays), *map(address, outs), address(error), address(error), 1, *self.rest])
-        self.code.run("kernel", table, threads.chunks(self.size, LANES, LANES), self.work)
+        parts = [(first, last, 0, 0) for first, last in threads.chunks(self.size, LANES, LANES)]
+        pool.run(self.code, "kernel", table, parts, self.work)

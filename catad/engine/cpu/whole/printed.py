@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from catad.buffers import PLAIN
 from catad.engine.cpu.run.kernel import Code, code_of
 from catad.engine.cpu.run.target import SHORT
 
@@ -42,6 +43,3 @@ class CompiledFunction:
 def as_they_lie(arrays: Sequence[Any]) -> list[Any]:
     """The arrays as functions of fixed strides read them: contiguous and aligned."""
     return [a if a.flags.num & PLAIN == PLAIN else np.array(a, order="C") for a in map(np.asarray, arrays)]
-
-
-PLAIN = 0x101  # NumPy's flags of arrays that are contiguous in the order of C, and aligned

@@ -29,7 +29,7 @@ from catad.engine.cpu.whole.moves import (
     strided_copy,
     windowed,
 )
-from catad.engine.cpu.whole.outside import call_array_code, called_outside, run_way
+from catad.engine.cpu.whole.outside import call_array_code, called_outside
 from catad.engine.cpu.whole.rewrite import accumulated, without_shortcuts
 from catad.engine.cpu.whole.text import BOXES, DEEP, Arrays, Buffer, Pass, Text
 from catad.engine.cpu.whole.transposed import transposed
@@ -79,7 +79,7 @@ WRITERS: dict[type[Primitive], Write] = {
     Fits: in_range,
     Contract: lambda text, box, read, made: write_contraction(text, box, read, made[0]),
     DotWithin: dot_within,
-    Unit: lambda text, unit, read, made: run_way(text, unit.way, read, made),  # type: ignore[dict-item]
+    Unit: lambda text, unit, read, made: unit.write(text, read, made),  # type: ignore[dict-item]
 }
 """What writes the boxes that are no stages, by their kind; `nested.py` adds those that run programs."""
 

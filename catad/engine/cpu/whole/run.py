@@ -17,7 +17,7 @@ from catad.engine.backend import Step, Way
 from catad.engine.cpu.engine import THREADED
 from catad.engine.cpu.run import blas
 from catad.engine.cpu.run.kernel import packed
-from catad.engine.cpu.run.pool import POOL, listed
+from catad.engine.cpu.run.pool import POOL
 from catad.engine.cpu.run.threads import get_num_threads
 from catad.engine.cpu.whole import bounded as bounded  # its writers are known by being imported
 from catad.engine.cpu.whole import by_bin as by_bin
@@ -25,10 +25,10 @@ from catad.engine.cpu.whole import orders as orders
 from catad.engine.cpu.whole import summed as summed
 from catad.engine.cpu.whole.lanes import LanesSweep
 from catad.engine.cpu.whole.outside import Clock, raised
-from catad.engine.cpu.whole.printed import PLAIN, CompiledFunction, as_they_lie
+from catad.engine.cpu.whole.printed import CompiledFunction, as_they_lie
 from catad.engine.cpu.whole.program import write_program
 from catad.engine.cpu.whole.rewrite import accumulated, adding_up
-from catad.engine.cpu.whole.text import Buffer, Text
+from catad.engine.cpu.whole.text import UNLIKE, Buffer, Text
 from catad.engine.cpu.whole.units import STANDALONE
 from catad.engine.notices import tell
 from catad.engine.reference import REFERENCE
@@ -44,8 +44,6 @@ from catad.vector.entry_sum import Summed
 from catad.vector.overwrite import Added, AddedAt, Overwritten, OverwrittenAt
 from catad.wiring import Wiring
 
-place_of: Callable[[Any], int] = id if HEAD else address  # CPython's arrays lie at their identities, and say where numbers lie
-
 
 class Whole(CompiledFunction):
     """A wiring as one function; raises CannotPrint where a part of it has no code.
@@ -59,11 +57,12 @@ class Whole(CompiledFunction):
         self.clock = Clock() if profile.active() else None
         text = Text(clock=self.clock)
         self.plain, self.taken, self.outs = plain, wiring.spaces(wiring.inputs), wiring.spaces(wiring.outputs)
-        given = [Buffer(text.entry(HEAD), space.nbytes) for space in self.taken]
-        goals = [Buffer(text.entry(HEAD), space.nbytes) for space in self.outs]
-        write_program(text, wiring, given, goals)
+        spaces = [*self.taken, *self.outs]
+        own = [Buffer(name, space.nbytes) for name, space in zip(text.arrays(len(spaces)), spaces, strict=True)]
+        write_program(text, wiring, own[: len(self.taken)], own[len(self.taken) :])
         text.tick()
         self.printed, self.room, self.work = text.text(), text.room, text.work
+        self.numbers = [k for k, space in enumerate(self.taken) if not space.shape]
         large = [space.nbytes >= buffers.LARGE for space in self.outs]
         self.made = [(buffers.empty if far else np.empty, s.shape, s.dtype) for s, far in zip(self.outs, large, strict=True)]
         self.unchecked = text.checks  # boxes within check the values of a first call of the array code
@@ -84,17 +83,16 @@ class Whole(CompiledFunction):
             self.quick.append((own, self.work))
         kernels = [code.modules[-1].address(name) for code, name in self.kernels]
         error = packed([0, 0])
-        places = [0] * (len(self.taken) + len(self.outs) + 1)
-        shares = [listed(call.ranges()) for call in self.shares]
+        shares = [call.listed() for call in self.shares]
         if shares:
             POOL.grow(count - 1)
             kernels += [POOL.code.modules[-1].address("share"), POOL.at, *map(address, shares)]
-        rest = [error.buffer_info()[0], count, *self.first, *kernels, *map(address, self.constants)]
-        table = packed([*places, *rest])
+        rest = [count, id(np.ndarray), *self.first, *kernels, *map(address, self.constants)]
+        table = packed([0, 0, error.buffer_info()[0], *rest])
         room = None
         if 0 < self.room <= KEPT:
             room = buffers.empty((self.room,), _BYTES)
-            table[len(places) - 1] = address(room)
+            table[1] = address(room)
         return _Frame(table, table.buffer_info()[0], error, own.calls["kernel"], count, (room, shares))
 
     def _settle(self) -> None:
@@ -141,32 +139,31 @@ class Whole(CompiledFunction):
             frame = self.frames.pop()
         except IndexError:  # asked like this, since threads may share the last one
             pass
-        if frame is None or frame.threads != count:
+        if frame is None or frame.threads != count or (self.shares and POOL.helpers < count - 1):  # a fork has no helpers
             frame = self._frame(count)
         table, outs = frame.table, [make(shape, dtype) for make, shape, dtype in self.made]
-        k = 0
-        for each in arrays:
-            if type(each) is not np.ndarray or each.flags.num & PLAIN != PLAIN:
-                arrays = as_they_lie(arrays)
-                k = 0
-                for one in arrays:
-                    table[k] = place_of(one)
-                    k += 1
-                break
-            table[k] = place_of(each)
-            k += 1
-        for each in outs:
-            table[k] = place_of(each)
-            k += 1
+        given = [*arrays, *outs]
+        for k in self.numbers:
+            if type(given[k]) is not np.ndarray:
+                given[k] = np.asarray(given[k])
+        if HEAD:
+            table[0] = id(given)
+        else:
+            places = packed([*map(address, as_they_lie(given))])
+            table[0] = places.buffer_info()[0]
         if self.room > KEPT:
             room = buffers.empty((self.room,), _BYTES)
-            table[k] = address(room)
+            table[1] = address(room)
         if self.is_plain:
             frame.call(frame.where)
         else:
             self._watched(frame)
         if frame.error[0]:
             found, about = frame.error
+            if found == UNLIKE:
+                frame.error[0] = 0
+                self.frames.append(frame)
+                return self.made_of(as_they_lie(arrays))
             if found > 1:
                 self.errors[found - 2](about)
             return None
@@ -177,7 +174,7 @@ class Whole(CompiledFunction):
         """Run what may be stopped, what calls functions of Python, or is timed."""
         error = frame.error.buffer_info()[0]
         try:
-            self.code.run("kernel", frame.table, [()], 0)
+            self.code.run("kernel", frame.table, (), 0)
         finally:
             interrupt = raised.pop(error, None) if self.outsiders else None
             ticks = self.clock.ticks.pop(error, []) if self.clock is not None else []

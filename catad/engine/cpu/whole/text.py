@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from catad.engine.cpu.call import Call
+from catad.buffers import FLAGS, HEAD, ITEMS, PLAIN
 from catad.engine.cpu.nests.nest import METADATA
 from catad.engine.cpu.run.kernel import Code
 from catad.engine.text.numbers import cast, load, memory_type, store
@@ -27,6 +27,43 @@ DEEP, MOST, BOXES = 16, 1000, 6000  # programs within each other, different stag
 INLINED = 600  # lines that stand once more for calls that are inlined: LLVM's time grows with all lines that come of it
 FIXED = 16  # steps of a loop up to which its length is written into the text
 _ALIGNED, PAGE = 64, 4096
+UNLIKE = -1  # the error of arrays that do not lie as is assumed
+ARRAYS = f"""
+define internal i1 @arrays(ptr %list, ptr %class, ptr noalias %places, i64 %n) {{
+entry:
+  %first = getelementptr i8, ptr %list, i64 {ITEMS}
+  %items = load ptr, ptr %first
+  br label %head
+head:
+  %k = phi i64 [ 0, %entry ], [ %next, %flat ]
+  %more = icmp slt i64 %k, %n
+  br i1 %more, label %one, label %end
+one:
+  %item = getelementptr ptr, ptr %items, i64 %k
+  %object = load ptr, ptr %item
+  %kind = getelementptr i8, ptr %object, i64 {HEAD - 8}
+  %own = load ptr, ptr %kind
+  %is = icmp eq ptr %own, %class
+  br i1 %is, label %array, label %end
+array:
+  %at = getelementptr i8, ptr %object, i64 {FLAGS}
+  %flags = load i32, ptr %at
+  %plain = and i32 %flags, {PLAIN}
+  %lies = icmp eq i32 %plain, {PLAIN}
+  br i1 %lies, label %flat, label %end
+flat:
+  %data = getelementptr i8, ptr %object, i64 {HEAD}
+  %numbers = load ptr, ptr %data
+  %place = getelementptr ptr, ptr %places, i64 %k
+  store ptr %numbers, ptr %place
+  %next = add i64 %k, 1
+  br label %head
+end:
+  %alike = phi i1 [ true, %head ], [ false, %one ], [ false, %array ]
+  ret i1 %alike
+}}
+"""
+"""The addresses of the numbers of so many arrays of NumPy in a list; false where one is of another class, or is not plain."""
 SPREAD = 1 << 14  # bytes of an array from which on it has a place of its own in a page
 
 
@@ -61,6 +98,12 @@ class Pass(NamedTuple):
     own: list[Any]
 
 
+class Shared(Protocol):
+    """A pass that threads share: its parts, in the form in which the pool reads them, for the number of threads in force."""
+
+    def listed(self) -> Any: ...
+
+
 class Text:
     """The function while it is being written. It reads addresses and lengths from a table, in the order of `entries`.
 
@@ -77,7 +120,7 @@ class Text:
         self.externals: list[str] = []
         self.outsiders: list[Any] = []  # functions of Python that are called
         self.runs_boxes = False  # whether array code of boxes is among them, which may be a user's
-        self.shares: list[Call] = []  # passes that threads share
+        self.shares: list[Shared] = []
         self.kernels: dict[tuple[Code, str], int] = {}  # compiled functions that are called, and the indices of their runs
         self.errors: list[Callable[[int], None]] = []
         self.passes: list[Pass] = []  # of the program that no other is around
@@ -90,19 +133,36 @@ class Text:
         self._turns = 0
         self._free: dict[int, int] = {}  # where each hole begins, and where it ends
         self._start: list[str] = []  # addresses that are read from the table
+        self._unpacked: list[str] = []  # what reads a list of arrays
         self._rooms: list[str] = []  # addresses in the workspace
 
     # -- the table
 
-    def entry(self, head: int = 0) -> str:
-        """The next entry of the table: an address, or the place of an object that has the address after so many bytes."""
+    def entry(self) -> str:
+        """The next entry of the table: an address."""
         at = f"%t{self.entries}"
-        self._start.append(f"  {at}p = getelementptr i64, ptr %t, i64 {self.entries}")
-        if head:
-            self._start += [f"  {at}o = load ptr, ptr {at}p", f"  {at}h = getelementptr i8, ptr {at}o, i64 {head}"]
-        self._start.append(f"  {at} = load ptr, ptr {at}{'h' if head else 'p'}")
+        self._start += [f"  {at}p = getelementptr i64, ptr %t, i64 {self.entries}", f"  {at} = load ptr, ptr {at}p"]
         self.entries += 1
         return at
+
+    def arrays(self, count: int) -> list[str]:
+        """The addresses of the numbers of so many arrays, of which the next entry of the table is a list.
+
+        Where an array does not lie as is assumed, the function ends, and says so. Where it is not known how objects of Python
+        lie, the entry is the place of the addresses themselves.
+        """
+        places, lines = self.entry(), list[str]()
+        if HEAD:
+            self.w.support["arrays"] = ARRAYS
+            self.w.slots.append(f"  %places = alloca [{count} x ptr]")
+            lines = [f"  %alike = call i1 @arrays(ptr {places}, ptr %class, ptr %places, i64 {count})"]
+            lines += ["  br i1 %alike, label %begin, label %unlike", "unlike:", f"  store i64 {UNLIKE}, ptr %error", "  ret void"]
+            lines += ["begin:"]
+            places = "%places"
+        for k in range(count):
+            lines += [f"  %a{k}p = getelementptr ptr, ptr {places}, i64 {k}", f"  %a{k} = load ptr, ptr %a{k}p"]
+        self._unpacked = lines
+        return [f"%a{k}" for k in range(count)]
 
     def length(self, n: int) -> str:
         """The length of a loop: an entry of the table, so that the text is the same for all lengths."""
@@ -122,7 +182,7 @@ class Text:
         self.outsiders.append(function)
         return f"%o{len(self.outsiders) - 1}"
 
-    def share(self, call: Call, kernel: str, table: str) -> None:
+    def share(self, call: Shared, kernel: str, table: str) -> None:
         """Write a call of a kernel that threads share."""
         self.shares.append(call)
         self.w.do(f"call void %share(ptr %pool, ptr {kernel}, ptr {table}, ptr %s{len(self.shares) - 1}, i64 %threads)")
@@ -155,10 +215,11 @@ class Text:
         functions += [f"%k{j}" for j in range(len(self.kernels))]
         functions += ["%share", "%pool", *[f"%s{j}" for j in range(len(self.shares))]] if self.shares else []
         lengths = [f"%n{j}" for j in range(len(self.lengths))]
-        for k, name in enumerate(["%ws", "%error", "%threads", *lengths, *functions, *constants]):
+        own = ["%class"] if self._unpacked else []
+        for k, name in enumerate(["%ws", "%error", "%threads", *own, *lengths, *functions, *constants]):
             kind = "i64" if name.startswith(("%n", "%threads")) else "ptr"
             start += [f"  {name}p = getelementptr i64, ptr %t, i64 {self.entries + k}", f"  {name} = load {kind}, ptr {name}p"]
-        self.w.slots += [*start, *self._rooms]
+        self.w.slots += [*start, *self._unpacked, *self._rooms]
         kernel = self.w.text("kernel", ", ".join(["ptr noalias readonly %t", *more]))
         return self.w.module([*self.functions, kernel, *self._attributes()]) + METADATA
 

@@ -12,8 +12,10 @@ from typing import Any
 
 from catad.boxes import Primitive
 from catad.engine.backend import Way
-from catad.engine.cpu.rows import CACHE, by_rows
-from catad.engine.cpu.whole.text import Text
+from catad.engine.cpu.rows import CACHE, ByRows, by_rows
+from catad.engine.cpu.whole.by_address import call_rows
+from catad.engine.cpu.whole.outside import run_way
+from catad.engine.cpu.whole.text import Arrays, Text
 from catad.engine.stages.group import grouped, in_order, united
 from catad.engine.stages.layout import strides_of
 from catad.engine.stages.partition import Item, Partition
@@ -27,7 +29,14 @@ class Unit:
     """What runs on arrays and writes its results into others, in the place of a box."""
 
     name: str
-    way: Way
+    way: Way | ByRows
+
+    def write(self, text: Text, read: Arrays, made: Arrays) -> None:
+        """Write its call."""
+        if isinstance(self.way, ByRows):
+            call_rows(text, self.way, read, made)
+        else:
+            run_way(text, self.way, read, made)
 
 
 STANDALONE: dict[type[Primitive], Callable[[Any, tuple[Tensor, ...]], Way | None]] = {}
