@@ -109,11 +109,13 @@ class Writer:
         self.lines.append(f"{name}:")
         self.block = name
 
-    def slot(self, kind: str, count: int = 1) -> str:
-        """A place on the stack."""
+    def slot(self, kind: str, count: int = 1, start: str = "") -> str:
+        """A place on the stack, in which a number is written where one is given."""
         name = f"%{self.name('slot')}"
         shape = kind if count == 1 else f"[{count} x {kind}]"
         self.slots.append(f"  {name} = alloca {shape}, align 64" if count > 1 else f"  {name} = alloca {shape}")
+        if start:
+            self.do(f"store {kind} {start}, ptr {name}")
         return name
 
     def beside(self) -> Writer:

@@ -96,8 +96,7 @@ class Cascade:
     ) -> None:
         self.w, self.body, self.width, self.state, self.each = w, body, width, state, each
         self.rooms = {(k, i): (w.slot(llvm_type(d), LEVELS * width), llvm_type(d)) for k, i, d in folded(body)}
-        self.pushed = w.slot("i64")
-        w.do(f"store i64 0, ptr {self.pushed}")
+        self.pushed = w.slot("i64", start="0")
         loops = any(node.op == "loop" for op in body.ops if op.kind == "fold" for node in postorder(op.data.outputs))
         self.selects = w.gpu and not loops and width == 1  # joins with a level that is not set yet are then thrown away
         if self.selects:

@@ -269,23 +269,9 @@ class Coroutines(Simt):
         there = w.set(f"getelementptr i64, ptr {row}, i64 {lane}")
         return w.set(f"trunc i64 {w.set(f'load i64, ptr {there}')} to i32")
 
-    def ballot(self, condition: str) -> str:
-        w = self.w
-        row = self._met(w.set(f"zext i1 {condition} to i64"))
-        all_of_it = "0"
-        for k in range(WARP):
-            one = w.set(f"load i64, ptr {w.set(f'getelementptr i64, ptr {row}, i64 {k}')}")
-            bit = w.set(f"trunc i64 {one} to i32")
-            all_of_it = w.set(f"or i32 {all_of_it}, {w.set(f'shl i32 {bit}, {k}')}")
-        return all_of_it
-
     def atomic(self, what: str, pointer: str, kind: str, value: str) -> str:
         self.suspend(FREE)
         return super().atomic(what, pointer, kind, value)
-
-    def exchange(self, pointer: str, kind: str, expected: str, value: str) -> tuple[str, str]:
-        self.suspend(FREE)
-        return super().exchange(pointer, kind, expected, value)
 
     def load_word(self, pointer: str, kind: str = "i64") -> str:
         self.suspend(LOOKS)

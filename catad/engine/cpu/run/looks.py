@@ -87,8 +87,7 @@ def _text() -> str:
     """`apart(table, rows)`: not 0 where an array is not what it was. What is behind a field that has changed is not looked at."""
     w = Writer()
     w.support["memcmp"] = "declare i32 @memcmp(ptr, ptr, i64)"
-    found = w.slot("i64")
-    w.do(f"store i64 0, ptr {found}")
+    found = w.slot("i64", start="0")
 
     @contextmanager
     def unless(changed: str) -> Iterator[None]:

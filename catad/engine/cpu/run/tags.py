@@ -100,8 +100,7 @@ def _text() -> str:
 
 def _tag(w: Writer, block: str) -> str:
     """The tag of a block."""
-    total = w.slot(_V)
-    w.do(f"store {_V} zeroinitializer, ptr {total}")
+    total = w.slot(_V, start="zeroinitializer")
     with w.each("0", str(BLOCK), 64 * _STEPS) as i:
         made = w.set(f"load {_V}, ptr {total}")
         for k in range(_STEPS):
@@ -119,8 +118,7 @@ def _tag(w: Writer, block: str) -> str:
 
 def _over_table(w: Writer, name: str) -> str:
     """A function over a table: blocks have tags, and bytes behind the last block are compared one by one."""
-    bad = w.slot("i64")
-    w.do(f"store i64 0, ptr {bad}")
+    bad = w.slot("i64", start="0")
 
     def note(found: str) -> None:
         before = w.set(f"load i64, ptr {bad}")

@@ -54,8 +54,7 @@ class Pullback:
     def _most(self) -> str:
         """The most steps that a lane has taken."""
         w, ((counts, space),) = self.w, self.counts
-        most = w.slot("i64")
-        w.do(f"store i64 0, ptr {most}")
+        most = w.slot("i64", start="0")
         with self.text.each([space.size]) as index:
             more, known = load(w, self.text.at(counts.pointer, index, [8]), space.dtype), self._load(most)
             larger = w.set(f"icmp sgt i64 {more}, {known}")
@@ -130,9 +129,7 @@ class Pullback:
 
 def _split(w: Writer, n: str, kept: str) -> str:
     """The first split of `revolve`, for more than one state."""
-    r, reach = w.slot("i64"), w.slot("i64")
-    w.do(f"store i64 1, ptr {r}")
-    w.do(f"store i64 {w.set(f'add i64 {kept}, 1')}, ptr {reach}")
+    r, reach = w.slot("i64", start="1"), w.slot("i64", start=w.set(f"add i64 {kept}, 1"))
 
     def short() -> str:
         found = w.set(f"load i64, ptr {reach}")

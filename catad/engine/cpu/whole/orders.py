@@ -109,10 +109,8 @@ def stable_order(text: Text, box: StableOrder, read: Sequence[Array], made: Sequ
 def _merged(text: Text, keys: _Line, n: int, rooms: Sequence[tuple[Buffer, _Line]]) -> _Line:
     """Merge runs of 1, 2, 4, ... positions from one room into the other; where the order stands in the end."""
     w = text.w
-    width, now, other = w.slot("i64"), w.slot("ptr"), w.slot("ptr")
-    w.do(f"store i64 1, ptr {width}")
-    for slot, (buffer, _) in zip((now, other), rooms, strict=True):
-        w.do(f"store ptr {buffer.pointer}, ptr {slot}")
+    width = w.slot("i64", start="1")
+    now, other = (w.slot("ptr", start=buffer.pointer) for buffer, _ in rooms)
     with w.each("0", str((n - 1).bit_length() if n else 0)):
         run = w.set(f"load i64, ptr {width}")
         source, goal = (_Line(text, w.set(f"load ptr, ptr {slot}"), _INT.itemsize, _INT) for slot in (now, other))
@@ -129,9 +127,7 @@ def _merge(text: Text, keys: _Line, way: tuple[_Line, _Line], start: str, run: s
     w, (source, goal) = text.w, way
     middle = w.least(w.set(f"add nsw i64 {start}, {run}"), str(n))
     end = w.least(w.set(f"add nsw i64 {middle}, {run}"), str(n))
-    left, right = w.slot("i64"), w.slot("i64")
-    w.do(f"store i64 {start}, ptr {left}")
-    w.do(f"store i64 {middle}, ptr {right}")
+    left, right = (w.slot("i64", start=one) for one in (start, middle))
     with w.each(start, end) as k:
         i, j = w.set(f"load i64, ptr {left}"), w.set(f"load i64, ptr {right}")
         first = source.load(w.least(i, w.set(f"sub i64 {middle}, 1")))
@@ -300,8 +296,7 @@ def sort_by_bin(text: Text, box: SortByBin, read: Sequence[Array], made: Sequenc
             places.store("0", k)
         with _steps(text, m) as i:
             next_place(index, i)
-        total = w.slot("i64")
-        w.do(f"store i64 0, ptr {total}")
+        total = w.slot("i64", start="0")
 
         def begin(k: str) -> tuple[str, str]:
             before, count = w.set(f"load i64, ptr {total}"), places.load(k)
