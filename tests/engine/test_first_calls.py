@@ -83,13 +83,13 @@ def test_lines_of_every_length_are_folded_as_the_array_code_folds_them(n, dtype)
                 np.testing.assert_allclose(got, want, rtol={"float32": 1e-5, "float64": 1e-12, "int64": 0}[dtype])
 
 
-@pytest.mark.parametrize("n", [1, 5, 31, 32])
-def test_sums_of_short_lines_have_the_bits_of_a_loop(n):
-    x = np.random.default_rng(n).standard_normal((9, n))
-    want = np.array([sum(row[1:].tolist(), row[0]) for row in x])
-    for engine in ("cpu",):
-        (got,) = on(engine, ct.sum(axis=1), x)
-        assert np.array_equal(got, want), engine
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [1, 5, 7, 8, 9, 15, 16, 31, 33, 127, 128, 129, 200, 248])
+@pytest.mark.parametrize("rows", [9, 1000])
+def test_sums_of_short_lines_have_the_bits_of_numpy(rows, n, dtype):
+    x = np.random.default_rng(n).standard_normal((rows, n)).astype(dtype)
+    (got,) = on("cpu", ct.sum(axis=1), x)
+    assert np.array_equal(got, np.sum(x, axis=1))
 
 
 def test_planted_a_line_that_begins_with_its_second_leaf_is_caught():

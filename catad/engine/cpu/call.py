@@ -12,7 +12,7 @@ import numpy as np
 from catad.buffers import address
 from catad.engine.cpu.nests.blocks import Blocks, Totals
 from catad.engine.cpu.nests.folds import TILE, Folds
-from catad.engine.cpu.nests.nest import Nest
+from catad.engine.cpu.nests.nest import Nest, with_few_states
 from catad.engine.cpu.run import pool, threads
 from catad.engine.cpu.run.kernel import code_of
 from catad.engine.stages.layout import BLOCKS, FOLDS, LINE, TOTALS, Layout
@@ -32,6 +32,7 @@ class Call:
     __slots__ = ("code", "rows", "sizes", "states", "table", "tiled", "units", "work")
 
     def __init__(self, how: Layout, place: Sequence[int], units: int = 1) -> None:
+        how = with_few_states(how)
         self.sizes = [loop.size for loop in how.loops]
         self.work = math.prod(self.sizes)
         self.code = code_of(_NESTS.get(how.kernel.kind, Nest), how.kernel, self.work)

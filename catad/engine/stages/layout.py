@@ -18,7 +18,7 @@ from catad.engine.stages.body import Body, Sink, Source
 from catad.engine.stages.stage import FoldResult, Op, Stage
 from catad.spaces import Tensor
 
-POINTS, LINE, LANES, FOLDS, TOTALS, BLOCKS = "points", "line", "lanes", "folds", "totals", "blocks"
+POINTS, LINE, LANES, FOLDS, TOTALS, BLOCKS, FEW = "points", "line", "lanes", "folds", "totals", "blocks", "few states"
 SHORT = 256  # indices of a line below which tiles do not pay where results are stored at each (measured)
 LEAST = 33  # indices from which on they pay where none are: fewer are folded one after the other in any case
 FAR = 1 << 31  # sizes and strides from which on products of two take more than 32 bits of each
@@ -234,7 +234,9 @@ def _nest(stage: Ready, loops: list[Loop], offsets: list[int]) -> Layout | None:
             plain = [Loop(1, False, (0,) * len(sizes), (0,) * len(loops[0].tests if loops else ()))]
         kind, order = POINTS, plain
     elif not plain or not carried or _weight(carried[0]) < _weight(plain[-1]):
-        kind = FOLDS if _in_tiles(stage.body, (carried or plain)[-1].size) else LINE
+        size = (carried or plain)[-1].size
+        stores = any(not isinstance(sink.value, FoldResult) for sink in stage.body.sinks)
+        kind = FOLDS if folds_alone(stage.body) and size >= (SHORT if stores else LEAST) else LINE
         order = [*plain, *carried]
     else:
         kind, order = LANES, [*plain[:-1], *carried, plain[-1]]
@@ -243,10 +245,9 @@ def _nest(stage: Ready, loops: list[Loop], offsets: list[int]) -> Layout | None:
     return Layout(Kernel(stage.body, kind, outer, classes), tuple(offsets), tuple(order))
 
 
-def _in_tiles(body: Body, size: int) -> bool:
-    """True where the parts of a line can be gone through in any order, and the line is long enough."""
-    stores = any(not isinstance(sink.value, FoldResult) for sink in body.sinks)
-    return all(op.kind in ("map", "fold") for op in body.ops) and size >= (SHORT if stores else LEAST)
+def folds_alone(body: Body) -> bool:
+    """True where no state but those of folds is carried: the parts of a line can be gone through in any order."""
+    return all(op.kind in ("map", "fold") for op in body.ops)
 
 
 def _weight(loop: Loop) -> int:

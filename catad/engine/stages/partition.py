@@ -40,7 +40,7 @@ from catad.vector.map import Map
 from catad.wiring import Box, Wiring
 
 Item = Stage | Box
-MOST_READ = 2  # arrays that are read instead of writing one and reading it back
+MOST_READ = 2.5  # arrays that are read at most instead of writing one and reading it back: two large ones
 MOST_WORK = 64  # pieces of work in a stage: a larger one would take long to compile, and its values would not fit registers
 MOST_ARRAYS = 32  # arrays that a stage reads when more work joins it, for the same reason
 STATES = ("scan", "recurrence")
@@ -300,17 +300,23 @@ class Partition:
         key = (wire, access, tuple(loops))
         if key not in self._known:
             value, own = stage.made[wire]
-            others = {v: Load(k, Access(at), self.wiring.wires[k].dtype) for k, (v, at) in stage.made.items() if at == own}
-            del others[value]
-            tried = [again(stage, value, own, access, loops, self.wiring.wires[wire].dtype, known) for known in ({}, others)]
-            self._known[key] = next((one for one in tried if one is not None and self._saves(one, wire)), None)
+            dtype, others = self.wiring.wires[wire].dtype, dict[int, Load]()
+            found = again(stage, value, own, access, loops, dtype, others)
+            if found is not None and not self._saves(found, wire, 1.0 if wire in self._written else MOST_READ):
+                found = None
+            if found is None:
+                made = [(v, k) for k, (v, at) in stage.made.items() if at == own and k != wire]
+                others = {v: Load(k, Access(own), self.wiring.wires[k].dtype) for v, k in made}
+                found = again(stage, value, own, access, loops, dtype, others) if others else None
+                if found is not None and (not self._saves(found, wire, 1.5) or wire in self._written):
+                    found = None
+            self._known[key] = found
         return self._known[key]
 
-    def _saves(self, found: Again, wire: int) -> bool:
-        """Whether computing a wire again reads few enough arrays of its size; smaller ones count as parts of one."""
+    def _saves(self, found: Again, wire: int, most: float) -> bool:
+        """Whether computing a wire again reads at most so many arrays of its size, smaller ones as parts of one."""
         read = sum([self.wiring.wires[k].size for k in {load.wire for load in found.loads if load.wire >= 0}])
-        most = 1 if wire in self._written else MOST_READ
-        return read < (most + 0.5) * self.wiring.wires[wire].size
+        return read <= most * self.wiring.wires[wire].size
 
     @cached_property
     def _written(self) -> set[int]:

@@ -184,6 +184,17 @@ def leaves(w: Writer, begin: str, end: str, leaf: Callable[[str, str], None], si
     w.loop(begin, end, lambda start: leaf(start, w.least(w.set(f"add i64 {start}, {size}"), end)), size)
 
 
+def halve(w: Writer, body: Body, state: Callable[[str], Numbers], width: int) -> None:
+    """Join so many states, a power of 2, that lie side by side: the second half into the first, until one is left."""
+    while width > 1:
+        width //= 2
+
+        def half(s: str, width: int = width) -> None:
+            join(w, body, state(s), state(w.set(f"add i64 {s}, {width}")), state(s))
+
+        w.loop("0", str(width), half)
+
+
 def neighbours(w: Writer, count: str, pair: Callable[[str, str], None]) -> None:
     """Join so many totals into the first, in their order: of each two neighbours the right into the left, level by level."""
     least = w.set(f"sub i64 {count}, 1")

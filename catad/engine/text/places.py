@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from catad.engine.stages.body import Sink, Source, state_dtypes
-from catad.engine.stages.layout import Kernel
+from catad.engine.stages.layout import Kernel, folds_alone
 from catad.engine.stages.stage import FoldResult
 from catad.engine.stages.unswitch import MOST, choice
 from catad.engine.text.cascade import LEAF, Cascade, leaves
@@ -203,7 +203,7 @@ class Places:
             step("0", first=True)
             w.loop("1", n, step)
             return
-        if not self._folds_alone:
+        if not folds_alone(self.body):
             step("0", first=True)
             begin = w.least(n, str(LEAF))
             w.loop("1", begin, step)
@@ -215,11 +215,6 @@ class Places:
 
         leaves(w, begin, n, leaf)
         cascade.total()
-
-    @property
-    def _folds_alone(self) -> bool:
-        """True where no state but those of folds is carried: the first leaf then begins as all others do."""
-        return all(op.kind in ("map", "fold") for op in self.body.ops)
 
     def _next_leaf(self, cascade: Cascade, start: str, begin: str) -> None:
         """Take the leaf before into the cascade, where there is one."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from catad.engine.cpu.nests.nest import METADATA, Nest
 from catad.engine.stages.stage import FoldResult
-from catad.engine.text.cascade import LEAF, Numbers, commute, copy, folded, join, leaves, neighbours, rounds
+from catad.engine.text.cascade import LEAF, Numbers, commute, copy, folded, halve, join, leaves, neighbours, rounds
 from catad.engine.text.numbers import store
 from catad.scalar.llvm_writer import llvm_type
 
@@ -102,7 +102,7 @@ class Folds(Nest):
         def wide() -> None:
             if self.commutes:
                 self._by_lanes(element, state, total, count)
-                self._halve(total, width)
+                halve(w, self.body, total, width)
                 return
             self._by_chains(element, state, total, count)
             for chain in range(1, width):
@@ -205,17 +205,6 @@ class Folds(Nest):
         self._in_leaves(piece, LEAF, leaf, each)
         last = total(str(chains[-1]))
         w.loop(w.set(f"add i64 {starts[-1]}, {piece}"), "%e", lambda i: element(i, last, False))
-
-    def _halve(self, state: State, width: int) -> None:
-        w = self.w
-        while width > 1:
-            width //= 2
-
-            def half(s: str, width: int = width) -> None:
-                left = state(s)
-                join(w, self.body, left, state(w.set(f"add i64 {s}, {width}")), left)
-
-            w.loop("0", str(width), half)
 
     def _finish(self) -> str:
         """Join the tiles of each row, neighbours first, and store."""

@@ -14,14 +14,15 @@ from catad import scalar
 from catad.engine.cpu.nests.streaming import BLOCK, VECTOR, settle, stream
 from catad.engine.cpu.run.target import SPEED
 from catad.engine.stages.body import Sink, Source
-from catad.engine.stages.layout import LANES, LINE, POINTS, Kernel
+from catad.engine.stages.layout import FEW, FOLDS, LANES, LINE, POINTS, Kernel, Layout, folds_alone
 from catad.engine.stages.stage import FoldResult
 from catad.engine.stages.unswitch import unread
-from catad.engine.text.cascade import LEAF, Cascade, leaves, rounds
+from catad.engine.text.cascade import LEAF, Cascade, Numbers, commute, copy, folded, join, leaves, rounds
 from catad.engine.text.element import Element
 from catad.engine.text.numbers import memory_type
 from catad.engine.text.places import Guarded, Places, is_index, no_state
 from catad.scalar import Function
+from catad.scalar.llvm_writer import llvm_type
 
 WIDE = 300  # operations of a body from which on it is not made a vector loop: LLVM takes time in the square of its length
 METADATA = """!0 = !{}
@@ -31,6 +32,16 @@ METADATA = """!0 = !{}
 """
 ROWS = 64  # rows that share the pieces of the innermost loop
 WIDTH = 512  # lanes whose states are kept side by side
+STATES, ONCE = 8, 128  # of a short row, which are kept side by side; elements that they fold at once, as those of NumPy's sums do
+
+
+def with_few_states(how: Layout) -> Layout:
+    """The layout of folds along short rows with a few states for each row, where elements may be folded in any order."""
+    kernel, size = how.kernel, how.loops[-1].size
+    short = kernel.kind in (LINE, FOLDS) and STATES <= size < 2 * ONCE and not kernel.tests
+    if not short or not folds_alone(kernel.body) or not commute(kernel.body):
+        return how
+    return how._replace(kernel=kernel._replace(kind=FEW))
 
 
 class Nest(Places):
@@ -110,7 +121,7 @@ class Nest(Places):
         return unit, ["i64 %b", "i64 %e"]
 
     def _row(self) -> str:
-        kinds = {POINTS: self._points, LINE: self._line, LANES: self._lanes}
+        kinds = {POINTS: self._points, LINE: self._line, LANES: self._lanes, FEW: self._few}
         kinds[self.kernel.kind]()
         flags = ["i1 %free", *[f"i1 %h{guard}" for guard in self.guards]] if self._hoisted else []
         return self._row_text("i64 %b", "i64 %e", *flags)
@@ -264,7 +275,7 @@ class Nest(Places):
 
             leaves(w, begin, end, leaf)
 
-        if cascade is not None and self._folds_alone and not self.guards and n.isdigit():
+        if cascade is not None and folds_alone(self.body) and not self.guards and n.isdigit():
             part("0", n, False)
         else:
             element("0", True, first=True)
@@ -276,6 +287,50 @@ class Nest(Places):
         if cascade is not None:
             cascade.total()
         self._store_folds(state, lambda j: bases[j])
+
+    def _few(self) -> None:
+        """Folds along the innermost loop, which is short, in the order of NumPy's sums of contiguous rows.
+
+        `STATES` states side by side fold elements that far from each other and are joined, neighbours first; the last elements
+        follow one by one. Rows of more than `ONCE` elements are folded in two parts.
+        """
+        w, loop = self.w, self.loops - 1
+        strides, bases = self.inner_strides(loop), [f"%a{j}" for j in range(len(self.arrays))]
+        rooms = {(k, i): (w.slot(llvm_type(dtype), STATES), llvm_type(dtype)) for k, i, dtype in folded(self.body)}
+        totals = {(k, i): w.slot(llvm_type(dtype)) for k, i, dtype in folded(self.body)}
+
+        def state(at: str) -> Numbers:
+            return lambda k, i: w.set(f"getelementptr inbounds {rooms[k, i][1]}, ptr {rooms[k, i][0]}, i64 {at}")
+
+        def total(k: int, i: int) -> str:
+            return totals[k, i]
+
+        def element(i: str, lane: str, first: bool = False) -> None:
+            self.element(i, bases, strides, [], False, state(lane)).run(first)
+
+        def block(start: str, first: bool = False) -> None:
+            w.loop("0", str(STATES), lambda lane: element(w.set(f"add i64 {start}, {lane}"), lane, first))
+
+        def part(k: str) -> None:
+            first = w.set(f"icmp eq i64 {k}, 0")
+            begin, end = (w.set(f"select i1 {first}, i64 {a}, i64 {b}") for a, b in (("0", cut), (cut, n)))
+            whole = w.set(f"and i64 {w.set(f'sub i64 {end}, {begin}')}, {-STATES}")
+            last = w.set(f"add i64 {begin}, {whole}")
+            block(begin, True)
+            w.loop(w.set(f"add i64 {begin}, {STATES}"), last, block, STATES)
+            for gap in (1, 2, 4):
+                for lane in range(0, STATES, 2 * gap):
+                    join(w, self.body, state(str(lane)), state(str(lane + gap)), state(str(lane)))
+            w.loop(last, end, lambda i: element(i, "0"))
+            w.when(first, lambda: copy(w, self.body, state("0"), total))
+            w.when(w.set(f"xor i1 {first}, true"), lambda: join(w, self.body, total, state("0"), total))
+
+        n = self.size(loop)
+        long = w.set(f"icmp sgt i64 {n}, {ONCE}")
+        half = w.set(f"lshr i64 {n}, 1")
+        cut = w.set(f"select i1 {long}, i64 {w.set(f'and i64 {half}, {-STATES}')}, i64 {n}")
+        w.loop("0", w.set(f"select i1 {long}, i64 2, i64 1"), part)
+        self._store_folds(total, lambda j: bases[j])
 
     def _lanes(self) -> None:
         """States along the last but one loop, for many indices of the innermost at once."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from catad.engine.cpu.nests.nest import Nest
+from catad.engine.cpu.nests.nest import Nest, with_few_states
 from catad.engine.cpu.whole.by_address import called
 from catad.engine.cpu.whole.text import Buffer, Text
 from catad.engine.stages.layout import FOLDS, LINE, Layout, Ready, layout, strides_of
@@ -95,6 +95,7 @@ def write_stage(
         return
     if how.kernel.kind == FOLDS:
         how = how._replace(kernel=how.kernel._replace(kind=LINE))
+    how = with_few_states(how)
     laid, shared = how, frozenset([*same, *same.values()])
     number = text.function((laid, shared), lambda k: FixedNest(text, laid, shared, k).functions())
     pointers = [one[0].pointer for one in [*read, *made] if one is not None]
