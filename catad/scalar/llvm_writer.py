@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -162,6 +162,16 @@ class Writer:
             yield i
             following = self.set(f"add nsw i64 {i}, {step}")
             self.do(f"store i64 {following}, ptr {at}")
+
+    @contextmanager
+    def nested(self, sizes: Sequence[int]) -> Iterator[list[str]]:
+        """Loops of these sizes, from 0 on, around what is written inside; their indices."""
+        before, block = len(self.lines), self.block
+        with ExitStack() as loops:
+            yield ["0" if n == 1 else loops.enter_context(self.each("0", str(n))) for n in sizes]
+        if 0 in sizes:  # nothing of it runs
+            del self.lines[before:]
+            self.block = block
 
     def loop(self, begin: str, end: str, body: Callable[[str], None], step: int | str = 1) -> None:
         """The same around what `body` writes, which is given the index."""

@@ -30,20 +30,20 @@ class Simt:
 
     # -- the whole kernel
 
-    def kernel(self, name: str, numbers: int, pointers: Sequence[str]) -> str:
+    def kernel(self, numbers: int, pointers: Sequence[str]) -> str:
         """The function of what the writer has: it is given `numbers` integers of 64 bits at %t, and pointers, each with its
         attributes and its name."""
         given = ", ".join([f"ptr noalias readonly byval([{numbers} x i64]) align 8 %t", *pointers])
         body = "\n".join(["entry:", *self.w.slots, *self.w.lines, "  ret void"])
-        return f"define ptx_kernel void @{name}({given}) convergent nounwind {{\n{body}\n}}\n"
+        return f"define ptx_kernel void @kernel({given}) convergent nounwind {{\n{body}\n}}\n"
 
     def module(self, numbers: int, pointers: Sequence[str]) -> str:
         """The module of the kernel that the writer has."""
-        return self.w.module([self.kernel("kernel", numbers, pointers)]) + self.metadata("kernel")
+        return self.w.module([self.kernel(numbers, pointers)]) + self.metadata()
 
-    def metadata(self, name: str) -> str:
+    def metadata(self) -> str:
         """What ends the module."""
-        return f'!0 = !{{}}\n!nvvm.annotations = !{{!9}}\n!9 = !{{ptr @{name}, !"maxntidx", i32 {self.threads}}}\n'
+        return f'!0 = !{{}}\n!nvvm.annotations = !{{!9}}\n!9 = !{{ptr @kernel, !"maxntidx", i32 {self.threads}}}\n'
 
     # -- which thread this is, all i64
 

@@ -128,24 +128,6 @@ def further(found: Partition, group: Group) -> list[Group]:
     return made
 
 
-def rows_of(
-    stages: Sequence[Ready],
-    places: Sequence[int],
-    groups: Sequence[Group],
-    ins: Sequence[int],
-    outs: Sequence[int],
-    wires: Sequence[Tensor],
-) -> Rows:
-    """The stages at some places of a group, which reads the wires `ins`, and of which others read `outs`; the group comes with
-    what is `further`."""
-    made = [place.wire for stage in stages for place in stage.writes]
-    between = [k for k in made if k not in outs]
-    number = {k: i for i, k in enumerate((*ins, *outs, *between))} | {-1: -1}
-    arrays = [tuple([number[place.wire] for place in (*stage.reads, *stage.writes)]) for stage in stages]
-    ways = [Along(one.size, tuple([one.loops[g] for g in places]), tuple([one.axes[k] for k in between])) for one in groups]
-    return Rows(tuple(stages), tuple(arrays), tuple([wires[k] for k in between]), tuple(ways))
-
-
 class United(NamedTuple):
     """A group as one unit: its rows, the wires that it reads, and those that others read."""
 
@@ -176,8 +158,14 @@ def united(
         return None
     ins = tuple(dict.fromkeys([k for own in (*read, more) for k in own if k not in made]))
     outs = tuple([k for k in made if k in others])
-    rows = rows_of([*stages.values()], [*stages], [group, *further(found, group)], ins, outs, wires)
-    return United(rows, ins, outs)
+    between = [k for k in made if k not in outs]
+    number = {k: i for i, k in enumerate((*ins, *outs, *between))} | {-1: -1}
+    arrays = [tuple([number[place.wire] for place in (*stage.reads, *stage.writes)]) for stage in stages.values()]
+    ways = [
+        Along(one.size, tuple([one.loops[g] for g in stages]), tuple([one.axes[k] for k in between]))
+        for one in (group, *further(found, group))
+    ]
+    return United(Rows(tuple(stages.values()), tuple(arrays), found.wiring.spaces(between), tuple(ways)), ins, outs)
 
 
 def in_order(units: Sequence[Sequence[int]], reads: Sequence[Collection[int]], makes: Mapping[int, int]) -> list[Sequence[int]]:

@@ -45,14 +45,7 @@ class FixedNest(Nest):
     def _rows(self) -> str:
         w, how = self.w, self.how
         outer = how.loops[: self.kernel.outer]
-
-        def level(k: int, index: list[str]) -> None:
-            if k < len(outer):
-                if outer[k].size == 1:
-                    level(k + 1, [*index, "0"])
-                else:
-                    w.loop("0", str(outer[k].size), lambda i: level(k + 1, [*index, i]))
-                return
+        with w.nested([loop.size for loop in outer]) as index:
             given = ["ptr null", "i64 0", f"i64 {how.loops[-1].size}"]
             for j, array in enumerate(self.arrays):
                 at = str(how.offsets[j])
@@ -67,8 +60,6 @@ class FixedNest(Nest):
                     given.append(f"ptr {place}")
             given += [f"i64 {position}" for position in self.positions(index)]
             w.do(f"call void @{self.row}({', '.join(given)})")
-
-        level(0, [])
         pointers = [f"ptr %p{j}" for j, array in enumerate(self.arrays) if not is_index(array)]
         return w.text(self.name, ", ".join(pointers), "internal", self.attributes)
 

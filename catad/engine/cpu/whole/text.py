@@ -7,8 +7,8 @@ registers where it can; a large one is a part of a workspace, used again after i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -331,15 +331,9 @@ class Text:
 
     # -- instructions
 
-    @contextmanager
-    def each(self, sizes: Sequence[int]) -> Iterator[list[str]]:
+    def each(self, sizes: Sequence[int]) -> AbstractContextManager[list[str]]:
         """Loops of these sizes around what is written inside; their indices."""
-        w, before = self.w, (len(self.w.lines), self.w.block)
-        with ExitStack() as loops:
-            yield ["0" if n == 1 else loops.enter_context(w.each("0", str(n))) for n in sizes]
-        if 0 in sizes:  # nothing of it runs
-            del w.lines[before[0] :]
-            w.block = before[1]
+        return self.w.nested(sizes)
 
     def nest(self, sizes: Sequence[int], body: Callable[[list[str]], None]) -> None:
         """The same around what `body` writes, which is given the indices."""
