@@ -188,13 +188,16 @@ def replaced(wiring: Wiring, makers: Mapping[type, Callable[[list[Tensor], Box, 
     that box writes.
     """
     kinds = tuple(makers)
-    if not any(isinstance(box.primitive, kinds) for box in wiring.boxes):
-        return wiring
-    wires, boxes = list(wiring.wires), list[Box]()
+    wires, boxes, same = list(wiring.wires), list[Box](), True
     for box in wiring.boxes:
-        make = next((makers[kind] for kind in kinds if isinstance(box.primitive, kind)), None)
-        boxes += [box] if make is None else make(wires, box, box.primitive)
-    return Wiring(wiring.dom, wiring.cod, tuple(wires), wiring.inputs, tuple(boxes), wiring.outputs)
+        if not isinstance(box.primitive, kinds):
+            boxes.append(box)
+            continue
+        make = next(makers[kind] for kind in kinds if isinstance(box.primitive, kind))
+        made = make(wires, box, box.primitive)
+        same = same and len(made) == 1 and made[0] is box
+        boxes += made
+    return wiring if same else Wiring(wiring.dom, wiring.cod, tuple(wires), wiring.inputs, tuple(boxes), wiring.outputs)
 
 
 class Builder:

@@ -15,19 +15,14 @@ from catad.scalar.ir import postorder
 from catad.scalar.simplify import replace
 from catad.spaces import Tensor
 from catad.vector.map import Map, broadcast
-from catad.wiring import Box, Wiring
+from catad.wiring import Box, Wiring, replaced
 
 _BOOL = np.dtype(bool)
 
 
 def with_conditions(wiring: Wiring) -> Wiring:
     """The wiring with the conditions of its maps computed by maps before them, where these make less depend on the arguments."""
-    wires, boxes = list(wiring.wires), list[Box]()
-    for box in wiring.boxes:
-        boxes += _parted(wires, box, box.primitive.function) if isinstance(box.primitive, Map) else [box]
-    if len(boxes) == len(wiring.boxes):
-        return wiring
-    return Wiring(wiring.dom, wiring.cod, tuple(wires), wiring.inputs, tuple(boxes), wiring.outputs)
+    return replaced(wiring, {Map: lambda wires, box, pointwise: _parted(wires, box, pointwise.function)})
 
 
 def _parted(wires: list[Tensor], box: Box, function: Function) -> list[Box]:

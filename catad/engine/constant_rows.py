@@ -19,7 +19,7 @@ from catad.scalar import Function, Node, param, postorder
 from catad.scalar.simplify import replace
 from catad.spaces import Tensor
 from catad.vector.map import Map
-from catad.wiring import Box, Wiring
+from catad.wiring import Box, Wiring, replaced
 
 
 class Parted(NamedTuple):
@@ -31,12 +31,9 @@ class Parted(NamedTuple):
 
 def parted(wiring: Wiring, slots: Collection[int]) -> Parted:
     """The wiring in which slots that are constant on some rows are computed from what is there on the others."""
-    wires, boxes, share = list(wiring.wires), list[Box](), dict[int, float]()
-    for box in wiring.boxes:
-        boxes += _of_box(wires, box, box.primitive.function, slots, share) if isinstance(box.primitive, Map) else [box]
-    if not share:
-        return Parted(wiring, share)
-    return Parted(Wiring(wiring.dom, wiring.cod, tuple(wires), wiring.inputs, tuple(boxes), wiring.outputs), share)
+    share = dict[int, float]()
+    made = replaced(wiring, {Map: lambda wires, box, pointwise: _of_box(wires, box, pointwise.function, slots, share)})
+    return Parted(made if share else wiring, share)
 
 
 def _of_box(wires: list[Tensor], box: Box, function: Function, slots: Collection[int], share: dict[int, float]) -> list[Box]:

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from catad.errors import CatadNotice
+from catad import errors
+from catad.errors import CannotPrint, CatadNotice
 
 _lock = threading.Lock()
 _given: set[Hashable] = set()
@@ -44,6 +45,12 @@ def notice(key: Hashable, text: str, stacklevel: int = 2) -> bool:
     # The lock is free by now: what a warning is turned into may be an error, or code that gives a notice itself.
     warnings.warn(text, CatadNotice, stacklevel=stacklevel + 1)
     return True
+
+
+def tell(boxes: str, error: CannotPrint) -> None:
+    """Give the notice that the array code of boxes runs: once for what cannot be printed, or once for boxes without a kernel."""
+    key = (error.construct, boxes if error.why == errors.NO_KERNEL else "")
+    notice(key, errors.array_code_runs(error.construct, error.why, boxes), 3)
 
 
 _held: ContextVar[list[Callable[[], Any]] | None] = ContextVar("held notices", default=None)

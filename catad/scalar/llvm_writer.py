@@ -8,7 +8,8 @@ Nothing here needs LLVM itself: what is made is text.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,11 +109,13 @@ class Writer:
         self.lines.append(f"{name}:")
         self.block = name
 
-    def slot(self, kind: str, count: int = 1) -> str:
-        """A place on the stack."""
+    def slot(self, kind: str, count: int = 1, start: str = "") -> str:
+        """A place on the stack, in which a number is written where one is given."""
         name = f"%{self.name('slot')}"
         shape = kind if count == 1 else f"[{count} x {kind}]"
         self.slots.append(f"  {name} = alloca {shape}, align 64" if count > 1 else f"  {name} = alloca {shape}")
+        if start:
+            self.do(f"store {kind} {start}, ptr {name}")
         return name
 
     def beside(self) -> Writer:
@@ -127,45 +130,87 @@ class Writer:
             self.support[name] = f"declare {result} @{name}({', '.join([arg.split()[0] for arg in args])})"
         return self.set(f"call {result} @{name}({', '.join(args)})")
 
-    def loop(self, begin: str, end: str, body: Callable[[str], None], step: int | str = 1) -> None:
-        """`for i in range(begin, end, step)`; the index is given to `body`."""
-
-        def one(i: str) -> str:
-            body(i)
-            return self.set(f"add nsw i64 {i}, {step}")
-
-        self.onwards(begin, end, one)
-
-    def unrolled(self, times: int, body: Callable[[str], None]) -> None:
-        """`for i in range(times)`, which LLVM writes out: there is one copy in the text."""
-        self.support["unrolled"] = _UNROLLED
-        before, self.hint = self.hint, ", !llvm.loop !7"
-        self.loop("0", str(times), body)
-        self.hint = before
-
-    def onwards(self, begin: str, end: str, body: Callable[[str], str]) -> None:
-        """`while i < end: i = body(i)`, from `begin` on."""
-        at = self.slot("i64")
+    @contextmanager
+    def repeated(self, going: Callable[[], str]) -> Iterator[None]:
+        """`while going():` around what is written inside."""
         head, inside, after = (self.name(stem) for stem in ("head", "body", "after"))
-        self.do(f"store i64 {begin}, ptr {at}")
         self.do(f"br label %{head}")
         self.label(head)
-        i = self.set(f"load i64, ptr {at}")
-        more = self.set(f"icmp slt i64 {i}, {end}")
-        self.do(f"br i1 {more}, label %{inside}, label %{after}")
+        self.do(f"br i1 {going()}, label %{inside}, label %{after}")
         self.label(inside)
-        self.do(f"store i64 {body(i)}, ptr {at}")
+        yield
         self.do(f"br label %{head}{self.hint}")
         self.label(after)
 
-    def when(self, condition: str, then: Callable[[], None]) -> None:
-        """`if condition: then`."""
+    @contextmanager
+    def onwards(self, begin: str, end: str) -> Iterator[tuple[str, str]]:
+        """`while i < end:`, from `begin` on, around what is written inside: it stores the next index at the second of these."""
+        at, found = self.slot("i64"), list[str]()
+        self.do(f"store i64 {begin}, ptr {at}")
+
+        def going() -> str:
+            found.append(self.set(f"load i64, ptr {at}"))
+            return self.set(f"icmp slt i64 {found[0]}, {end}")
+
+        with self.repeated(going):
+            yield found[0], at
+
+    @contextmanager
+    def each(self, begin: str, end: str, step: int | str = 1) -> Iterator[str]:
+        """`for i in range(begin, end, step):` around what is written inside."""
+        with self.onwards(begin, end) as (i, at):
+            yield i
+            following = self.set(f"add nsw i64 {i}, {step}")
+            self.do(f"store i64 {following}, ptr {at}")
+
+    @contextmanager
+    def nested(self, sizes: Sequence[int]) -> Iterator[list[str]]:
+        """Loops of these sizes, from 0 on, around what is written inside; their indices."""
+        before, block = len(self.lines), self.block
+        with ExitStack() as loops:
+            yield ["0" if n == 1 else loops.enter_context(self.each("0", str(n))) for n in sizes]
+        if 0 in sizes:  # nothing of it runs
+            del self.lines[before:]
+            self.block = block
+
+    def loop(self, begin: str, end: str, body: Callable[[str], None], step: int | str = 1) -> None:
+        """The same around what `body` writes, which is given the index."""
+        with self.each(begin, end, step) as i:
+            body(i)
+
+    @contextmanager
+    def unrolled(self, times: int) -> Iterator[str]:
+        """`for i in range(times):`, which LLVM writes out: there is one copy in the text."""
+        self.support["unrolled"] = _UNROLLED
+        before, self.hint = self.hint, ", !llvm.loop !7"
+        with self.each("0", str(times)) as i:
+            yield i
+        self.hint = before
+
+    @contextmanager
+    def where(self, condition: str) -> Iterator[None]:
+        """`if condition:` around what is written inside."""
         yes, after = self.name("then"), self.name("after")
         self.do(f"br i1 {condition}, label %{yes}, label %{after}")
         self.label(yes)
-        then()
+        yield
         self.do(f"br label %{after}")
         self.label(after)
+
+    def when(self, condition: str, then: Callable[[], None]) -> None:
+        """The same around what `then` writes."""
+        with self.where(condition):
+            then()
+
+    def otherwise(self, condition: str) -> AbstractContextManager[None]:
+        """`if not condition:` around what is written inside."""
+        return self.where(self.set(f"xor i1 {condition}, true"))
+
+    def either(self, condition: str, then: Callable[[], None], other: Callable[[], None]) -> None:
+        """`if condition: then` `else: other`."""
+        self.when(condition, then)
+        with self.otherwise(condition):
+            other()
 
     def least(self, a: str, b: str) -> str:
         """The smaller of two i64."""
@@ -178,10 +223,10 @@ class Writer:
     def _extreme(self, which: str, a: str, b: str) -> str:
         return self.intrinsic(f"llvm.{which}.i64", "i64", f"i64 {a}", f"i64 {b}")
 
-    def text(self, name: str, parameters: str, linkage: str = "", attributes: str = "") -> str:
-        """The whole function."""
-        body = "\n".join(["entry:", *self.slots, *self.lines, "  ret void"])
-        return f"define {linkage} void @{name}({parameters}) {attributes} {{\n{body}\n}}\n"
+    def text(self, name: str, parameters: str, linkage: str = "", attributes: str = "", result: str = "void") -> str:
+        """The whole function; a result is a register behind its type."""
+        body = "\n".join(["entry:", *self.slots, *self.lines, f"  ret {result}"])
+        return f"define {linkage} {result.split(' %')[0]} @{name}({parameters}) {attributes} {{\n{body}\n}}\n"
 
     def module(self, functions: Sequence[str]) -> str:
         """The functions with all that they call."""

@@ -20,16 +20,15 @@ import catad as ct
 from catad.engine.cpu.blocked import Blocked, blocked
 from catad.engine.cpu.call import Call
 from catad.engine.cpu.rows import by_rows as cpu_by_rows
-from catad.engine.cpu.run import target as cpu_target
-from catad.engine.cuda import target
+from catad.engine.cuda import steps, target
 from catad.engine.cuda.kernel import Code
-from catad.engine.cuda.machine import GpuMachine
 from catad.engine.cuda.simt import Simt
 from catad.engine.llvm import with_module
-from catad.engine.stages.layout import layout
+from catad.engine.stages.layout import layout, strides_of
 from catad.scalar import llvm
 from catad.testing.emulator import EmulatedGpu
 
+from ..engine.compiling import assembly
 from .test_ptxas import ARCHITECTURES, PTXAS, assembled
 
 RUNS = 7
@@ -79,36 +78,39 @@ def kernels(name: str) -> tuple[list[Callable[[], str]], list[Callable[[], str]]
     f, x = PROGRAMS[name]
     met: list[tuple[Any, ...]] = []
     groups: list[tuple[Any, ...]] = []
-    engine, real, real_rows = EmulatedGpu(), GpuMachine.way_of, GpuMachine.by_rows
+    engine, real, real_rows = EmulatedGpu(), steps.way_of, steps.united
 
-    def way_of(self: GpuMachine, *stage: Any) -> Any:
+    def way_of(device: Any, *stage: Any) -> Any:
         met.append(stage)
-        return real(self, *stage)
+        return real(device, *stage)
 
-    def by_rows(self: GpuMachine, *group: Any) -> Any:
-        found = real_rows(self, *group)
-        groups.extend([] if found is None else [group])
+    def united(partition: Any, *group: Any) -> Any:
+        found = real_rows(partition, *group)
+        if found is not None:
+            spaces = partition.wiring.spaces((*found.ins, *found.outs))
+            groups.append((found.rows, sum([space.nbytes for space in spaces]), [*map(strides_of, spaces)]))
         return found
 
-    GpuMachine.way_of, GpuMachine.by_rows = way_of, by_rows  # type: ignore[method-assign]
+    steps.way_of, steps.united = way_of, united
     try:
         ct.engine.register(engine)
         with ct.use_engine(engine.name):
             f(*x)
     finally:
-        GpuMachine.way_of, GpuMachine.by_rows = real, real_rows  # type: ignore[method-assign]
+        steps.way_of, steps.united = real, real_rows
     gpu = [_printer(code) for code in dict.fromkeys(engine.device.launched)]
     cpu: list[Callable[[], str]] = []
     for stage in met:
         way = _on_cpu(*stage)
         cpu += [lambda code=part.code: code.text for part in _calls(way)]
     for group in groups:
-        cpu += [lambda code=one.call.code: code.text for one in cpu_by_rows(*group).members]  # type: ignore[union-attr]
+        rows = cpu_by_rows(*group)
+        cpu += [] if rows is None else [lambda code=one.call.code: code.text for one in rows.members]
     return gpu, cpu
 
 
-def _on_cpu(stage: Any, place: Sequence[int], arrays: Sequence[Any], outs: Sequence[Any]) -> Any:
-    how = layout(stage, [arrays[at].strides if at >= 0 else (1,) for at in place] + [out.strides for out in outs])
+def _on_cpu(stage: Any, place: Sequence[int], strides: Sequence[Any], results: Sequence[Any]) -> Any:
+    how = layout(stage, [*[strides[at] if at >= 0 else (1,) for at in place], *results])
     assert how is not None
     return Blocked(how, place, False) if blocked(how) else Call(how, place)
 
@@ -131,7 +133,7 @@ def bound(name: str) -> Bound:
     texts = [one() for one in gpu], [one() for one in cpu]
     printed = _ratio(lambda: _anew(gpu), lambda: _anew(cpu))
     again = _ratio(lambda: [one() for one in gpu], lambda: [one() for one in cpu])
-    compiled = _ratio(lambda: [ptx(text) for text in texts[0]], lambda: [cpu_target.assembly(text) for text in texts[1]])
+    compiled = _ratio(lambda: [ptx(text) for text in texts[0]], lambda: [assembly(text) for text in texts[1]])
     return Bound(printed, again, compiled)
 
 

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import catad as ct
+from catad.engine.cuda import steps
 from catad.engine.cuda.simt import Simt
 from catad.scalar import llvm
 
@@ -157,17 +158,17 @@ def spent(run: Callable[[], Any]) -> float:
 def kernel_of(f: ct.D, spaces: Sequence[Any]) -> Callable[[], str]:
     """What prints the text of the one kernel of a map."""
     found: list[Any] = []
-    real = bounds.GpuMachine.way_of
+    real = steps.way_of
 
-    def way_of(self: Any, *stage: Any) -> Any:
-        found.append(real(self, *stage))
+    def way_of(device: Any, *stage: Any) -> Any:
+        found.append(real(device, *stage))
         return found[-1]
 
-    bounds.GpuMachine.way_of = way_of  # type: ignore[method-assign]
+    steps.way_of = way_of
     try:
         f.source("ptx", ct.product(*spaces))
     finally:
-        bounds.GpuMachine.way_of = real  # type: ignore[method-assign]
+        steps.way_of = real
     (way,) = found
     code = way._code(way.aligned)
 

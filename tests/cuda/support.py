@@ -59,8 +59,7 @@ class Written:
         w = Writer(gpu=True)
         simt = words(w, self.threads)
         self.write(simt)
-        kernel = simt.kernel("kernel", self.numbers, [f"ptr %p{j}" for j in range(self.pointers)])
-        return w.module([kernel]) + simt.metadata("kernel")
+        return simt.module(self.numbers, [f"ptr %p{j}" for j in range(self.pointers)])
 
     def run(self, device: EmulatedDevice, blocks: int, numbers: Sequence[int], *arrays: Any) -> None:
         code: Any = _Code(self.text(device.dialect), self.threads)

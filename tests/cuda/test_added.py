@@ -10,8 +10,8 @@ import pytest
 
 import catad as ct
 from catad.engine.cuda.bins import Accumulate, Onto
+from catad.engine.cuda.boxes import kernels_of
 from catad.engine.cuda.by_bin import at_places
-from catad.engine.cuda.machine import GpuMachine
 from catad.engine.cuda.written import Written
 from catad.errors import LawError
 from catad.linear.gather import Indexing, ScatterAdded, positions
@@ -30,7 +30,7 @@ RNG = np.random.default_rng(21)
 
 def compiled(seed: int, box: Any, *arrays: Any) -> Any:
     device = EmulatedDevice(seed, most=1 + seed % 5)
-    made = GpuMachine(device).standalone(box, tuple([ct.space_of(a) for a in arrays]), {})
+    made = kernels_of(device, box, tuple([ct.space_of(a) for a in arrays]))
     assert made is not None
     return made(np, *arrays)
 
@@ -55,7 +55,7 @@ def same(got: Any, want: Any) -> bool:
 def test_as_place_by_place(seed: int) -> None:
     how, index, x, values = drawn(seed)
     if x.dtype.kind == "b":
-        assert GpuMachine(EmulatedDevice()).standalone(AddedAt(how), tuple(map(ct.space_of, (index, x, values))), {}) is None
+        assert kernels_of(EmulatedDevice(), AddedAt(how), tuple(map(ct.space_of, (index, x, values)))) is None
         return
     index = RNG.integers(-2, how.bins + 2, index.shape).astype(index.dtype)
     if x.dtype.kind == "f":
@@ -73,8 +73,8 @@ def test_indices_of_lanes_of_their_own() -> None:
     for _ in range(2):
         how = how.carried(True, 4)
     index, x, values = (RNG.integers(-1, 7, how.shape(how.by)), *[RNG.normal(size=how.shape(k)) for k in (how.src, how.dst)])
-    assert at_places(how, tuple(map(ct.space_of, (index, values)))).fold.bins == x.size
-    assert at_places(rows, tuple(map(ct.space_of, (index[0, 0], values[0, 0])))).fold.bins == 6
+    assert at_places(how, tuple(map(ct.space_of, (index, values)))).bins == x.size
+    assert at_places(rows, tuple(map(ct.space_of, (index[0, 0], values[0, 0])))).bins == 6
     assert same(compiled(0, AddedAt(how), index, x, values), added(how, index, x, values))
 
 
@@ -84,7 +84,7 @@ def test_one_index_adds_in_place(at: int, dtype: Any) -> None:
     how = Indexing((0, 1, 2), 1, (), (2, 0), (4, 9, 3))
     x, values = (RNG.normal(size=how.shape(k)).astype(dtype) for k in (how.src, how.dst))
     device = EmulatedDevice()
-    made = GpuMachine(device).standalone(AddedAt(how), tuple(map(ct.space_of, (np.array(at), x, values))), {})
+    made = kernels_of(device, AddedAt(how), tuple(map(ct.space_of, (np.array(at), x, values))))
     want = x.copy()
     if 0 <= at < 9:
         want[:, at] += values.T

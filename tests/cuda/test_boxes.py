@@ -17,8 +17,7 @@ import pytest
 import catad as ct
 from catad.boxes import Primitive
 from catad.engine import notices
-from catad.engine.cuda import machine
-from catad.engine.cuda.array_code import why_enough
+from catad.engine.cuda.boxes import MAKERS, why_enough
 from catad.engine.cuda.device import GPU
 from catad.linear.clear import Cleared, ClearedAt, ClearedWhere, Run
 from catad.linear.dot_within import DotWithin
@@ -348,7 +347,7 @@ def test_code_that_waits_is_refused_on_the_array_code_too() -> None:
 
 def test_a_box_that_lost_its_kernel_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted bug: nobody makes the kernels of a box any more."""
-    monkeypatch.delitem(machine.MAKERS, LastOnly)
+    monkeypatch.delitem(MAKERS, LastOnly)
     box = LastOnly(1, 5)
     _, said = told(lambda: box(*there((INDEX,))))
     assert len(said) == 1 and "the boxes LastOnly" in said[0]

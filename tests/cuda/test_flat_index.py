@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad.engine.cuda.boxes import kernels_of
 from catad.engine.cuda.checks import Checked
 from catad.engine.cuda.flat_index import FlatIndexed, positions
-from catad.engine.cuda.machine import GpuMachine
 from catad.errors import IndexRangeError
 from catad.testing.emulator.device import EmulatedDevice
 from catad.testing.emulator.words import Coroutines
@@ -47,7 +47,7 @@ CASES: dict[str, tuple[tuple[Along, ...], tuple[Any, ...]]] = {
 
 def compiled(seed: int, box: FlatIndex, *arrays: Any) -> tuple[Any, list[Any]]:
     device = EmulatedDevice(seed, most=1 + seed % 5)
-    made = GpuMachine(device).standalone(box, tuple([ct.space_of(a) for a in arrays]), {})
+    made = kernels_of(device, box, tuple([ct.space_of(a) for a in arrays]))
     assert isinstance(made, FlatIndexed)
     return made(np, *arrays), [code.printer for code in device.launched]
 

@@ -96,8 +96,8 @@ def test_a_lost_carry_is_found(anew: pytest.MonkeyPatch) -> None:
 def test_a_first_step_that_reads_states_is_found(anew: pytest.MonkeyPatch) -> None:
     whole = Lanes._along
 
-    def along(self: Lanes, n: str, step: Any, state: Any) -> None:
-        whole(self, n, lambda s, first=False, anew=False: step(s, False, anew), state)
+    def along(self: Lanes, n: str, step: Any, cascade: Any) -> None:
+        whole(self, n, lambda s, first=False, anew=False: step(s, False, anew), cascade)
 
     anew.setattr(Lanes, "_along", along)
     x = RNG.normal(size=(20, 3))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine.cuda.machine import GpuMachine
+from catad.engine.cuda.boxes import kernels_of
 from catad.engine.cuda.positions import Equal, First, takes_first
 from catad.errors import LawError
 from catad.testing.emulator.device import EmulatedDevice
@@ -56,7 +56,7 @@ def first_of(name: str, index: Any, x: Any, bins: int) -> tuple[Any, Any]:
 
 def compiled(seed: int, box: ArgExtremumByBin, *arrays: Any) -> Any:
     device = EmulatedDevice(seed, most=1 + seed % 5)
-    made = GpuMachine(device).standalone(box, tuple([ct.space_of(a) for a in arrays]), {})
+    made = kernels_of(device, box, tuple([ct.space_of(a) for a in arrays]))
     assert made is not None
     found = made(np, *arrays)
     assert {code.printer for code in device.launched} <= {Equal, First}

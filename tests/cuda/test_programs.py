@@ -15,7 +15,7 @@ import pytest
 
 import catad as ct
 from catad.engine import notices
-from catad.engine.cuda.machine import GpuMachine
+from catad.engine.cuda import steps
 from catad.spaces import flatten
 
 from ..corpus import points as corpus
@@ -94,15 +94,15 @@ def test_a_program_of_the_cpu_engine(name: str) -> None:
 def report() -> None:
     """Prints what has no kernel, boxes whose array code runs, and programs that differ."""
     kernels, missing, plain, failed = 0, Counter[str](), Counter[str](), list[str]()
-    standalone = GpuMachine.standalone
+    real = steps.kernels_of
 
-    def noted(self: GpuMachine, primitive: Any, *rest: Any) -> Any:
-        made = standalone(self, primitive, *rest)
+    def noted(device: Any, primitive: Any, *rest: Any) -> Any:
+        made = real(device, primitive, *rest)
         if made is None:
             plain[type(primitive).__name__] += 1
         return made
 
-    GpuMachine.standalone = noted  # type: ignore[method-assign]
+    steps.kernels_of = noted
     for name in CASES:
         notices.forget()
         with warnings.catch_warnings(record=True) as seen:

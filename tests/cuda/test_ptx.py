@@ -11,8 +11,7 @@ import catad as ct
 from catad.engine import notices
 from catad.engine.cuda import kernel, launch, target
 from catad.engine.cuda.device import GPU
-from catad.engine.cuda.machine import GpuMachine
-from catad.engine.steps import steps
+from catad.engine.cuda.steps import steps
 
 from .test_lanes import LINES
 from .test_maps import MAPS
@@ -79,7 +78,7 @@ def test_ptx_is_found_on_disk(tmp_path, monkeypatch) -> None:
 
 
 def _shown(f: ct.D) -> str:
-    (step, *_), *_ = steps(ct.wire(f, ct.f64[50]), GpuMachine(GPU))
+    (step, *_), *_ = steps(ct.wire(f, ct.f64[50]), GPU)
     return step.prepared()
 
 
@@ -120,4 +119,3 @@ def test_architectures() -> None:
 def test_what_llvm_refuses_is_an_error_of_catad() -> None:
     with pytest.raises(ct.EngineError, match="LLVM could not parse"):
         target.ptx("define nonsense")
-    assert "fmul" in target.optimised("define float @f(float %x) { %y = fdiv float %x, 2.0 ret float %y }")

@@ -146,12 +146,8 @@ def test_the_budget_is_of_the_kernels_that_there_are() -> None:
 WORDS = {
     "barriers": (test_words.reversed_block, 2),
     "waiting": (test_words.chain, 2),
-    "ballot": (lambda simt: test_words.store(simt, "%p0", "0", simt.ballot("true"), "i32"), 1),
     "shuffle": (lambda simt: test_words.store(simt, "%p0", "0", simt.shuffle("1.0", "double", simt.lane()), "double"), 1),
-    "atomics": (
-        lambda simt: (simt.atomic("umax", "%p0", "i64", "1"), simt.exchange("%p0", "i64", "0", "1"), simt.fence()),
-        1,
-    ),
+    "atomics": (lambda simt: simt.atomic("umax", "%p0", "i64", "1"), 1),
 }
 
 

@@ -11,7 +11,6 @@ import pytest
 import catad as ct
 from catad.engine.cuda import rows
 from catad.engine.cuda.folds import Folds
-from catad.engine.cuda.machine import GpuMachine
 from catad.engine.cuda.rows import FoldMember, LineMember, Member, Part, RowsKernel
 from catad.engine.cuda.simt import Simt
 from catad.engine.stages import turns
@@ -469,4 +468,3 @@ def test_each_kind_of_member_runs(anew: pytest.MonkeyPatch) -> None:
     for shape in ((40, 5), (40, 60), (3, 900)):
         on_gpu(GROUPS["layer norm"], RNG.normal(size=shape))
     assert {(Member, 0), (LineMember, 1), (FoldMember, 32), (FoldMember, RowsKernel.threads)} <= seen
-    assert GpuMachine.rows_from == 0

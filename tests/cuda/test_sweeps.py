@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine.cuda import machine
+from catad.engine.cuda.boxes import MAKERS
 from catad.engine.cuda.sweeps import Sweeps
 from catad.errors import LawError
 from catad.linear.sweep import Sweep
@@ -124,8 +124,8 @@ def test_swapped_operands(anew: pytest.MonkeyPatch) -> None:
 
 
 def test_the_other_direction(anew: pytest.MonkeyPatch) -> None:
-    real = machine.MAKERS[Sweep]
-    anew.setitem(machine.MAKERS, Sweep, lambda d, box, ins: real(d, _backwards(box), ins))  # type: ignore[misc]
+    real = MAKERS[Sweep]
+    anew.setitem(MAKERS, Sweep, lambda d, box, ins: real(d, _backwards(box), ins))  # type: ignore[misc]
     assert wrong("inputs")
 
 

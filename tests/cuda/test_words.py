@@ -78,33 +78,18 @@ def test_a_shuffle_gives_the_number_of_another_lane(kind: str) -> None:
         assert np.array_equal(got, want.ravel())
 
 
-def test_a_ballot_has_a_bit_for_each_lane() -> None:
-    x = np.random.default_rng(2).integers(0, 2, THREADS * BLOCKS)
-
-    def write(simt: Simt) -> None:
-        w = simt.w
-        mine, _ = simt.everywhere()
-        value = w.set(f"load i64, ptr {w.set(f'getelementptr i64, ptr %p0, i64 {mine}')}")
-        store(simt, "%p1", mine, simt.ballot(w.set(f"icmp ne i64 {value}, 0")), "i32")
-
-    got = np.zeros(len(x), np.uint32)
-    run(write, x, got)
-    assert np.array_equal(got[::32], (x.reshape(-1, 32) << np.arange(32)).sum(1).astype(np.uint32))
-
-
 def test_atomics_add_up() -> None:
     def write(simt: Simt) -> None:
         w = simt.w
         ticket = simt.atomic("add", "%p0", "i64", "1")
         store(simt, "%p1", ticket, "1")
         simt.atomic("min", w.set("getelementptr i64, ptr %p0, i64 1"), "i64", w.set(f"sub i64 0, {ticket}"))
-        simt.exchange(w.set("getelementptr i64, ptr %p0, i64 2"), "i64", "7", ticket)
 
     for seed in SEEDS:
-        words, taken = np.array([0, 0, 7]), np.zeros(THREADS * BLOCKS, np.int64)
+        words, taken = np.zeros(2, np.int64), np.zeros(THREADS * BLOCKS, np.int64)
         run(write, words, taken, seed=seed)
         n = THREADS * BLOCKS
-        assert words[0] == n and words[1] == 1 - n and taken.all() and words[2] != 7
+        assert words[0] == n and words[1] == 1 - n and taken.all()
 
 
 def reversed_block(simt: Simt, barrier: bool = True) -> None:
@@ -229,7 +214,6 @@ WORDS: dict[str, tuple[Any, int]] = {
     "vector": (lambda w, simt, at: w.set(f"load <2 x i32>, ptr {at}, align 4"), 8),
     "store": (lambda w, simt, at: w.do(f"store i64 7, ptr {at}, align 8"), 8),
     "atomic": (lambda w, simt, at: simt.atomic("add", at, "i64", "1"), 8),
-    "exchange": (lambda w, simt, at: simt.exchange(at, "i32", "0", "1"), 4),
     "load_word": (lambda w, simt, at: simt.load_word(at), 8),
     "store_word": (lambda w, simt, at: simt.store_word(at, "1"), 8),
 }

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine.cuda.machine import GpuMachine
+from catad.engine.cuda.boxes import kernels_of
 from catad.engine.cuda.simt import Simt
 from catad.engine.cuda.written import Written
 from catad.errors import LawError
@@ -30,7 +30,7 @@ RNG = np.random.default_rng(8)
 
 def compiled(seed: int, box: Any, *arrays: Any) -> Any:
     device = EmulatedDevice(seed, most=1 + seed % 5)
-    made = GpuMachine(device).standalone(box, tuple([ct.space_of(a) for a in arrays]), {})
+    made = kernels_of(device, box, tuple([ct.space_of(a) for a in arrays]))
     assert made is not None
     found = made(np, *arrays)
     assert device.launched or not arrays[0].size
@@ -148,8 +148,8 @@ def test_a_missing_predicate(anew: pytest.MonkeyPatch) -> None:
     """An index out of range writes outside of the result."""
     from catad.scalar.llvm_writer import Writer
 
-    real = Writer.when
-    anew.setattr(Writer, "when", lambda self, condition, body: real(self, "true", body))
+    real = Writer.where
+    anew.setattr(Writer, "where", lambda self, condition: real(self, "true"))
     how = Indexing((0,), 0, (1,), (1,), (9, 4))
     with pytest.raises(LawError, match="outside"):
         compiled(0, OverwrittenAt(how), np.array([1, 3, 10, 5]), np.zeros(9), np.ones(4))

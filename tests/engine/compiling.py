@@ -12,6 +12,7 @@ import textwrap
 import pytest
 
 from catad.engine.cpu.run import target
+from catad.engine.llvm import with_module
 
 F64 = ctypes.c_double
 
@@ -22,6 +23,12 @@ def half(scale: float = 0.5) -> str:
 
 def call(module: target.Module, name: str, *xs: float) -> float:
     return ctypes.CFUNCTYPE(F64, *[F64] * len(xs))(module.address(name))(*xs)
+
+
+def assembly(text: str) -> str:
+    """The machine code that a text becomes, as assembly text."""
+    made: str = with_module(text, target._llvm, lambda llvm, module: llvm.machine.emit_assembly(module), target.SPEED)
+    return made
 
 
 @pytest.fixture

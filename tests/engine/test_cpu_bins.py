@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad import buffers, scalar
+from catad import buffers
 from catad.engine.cpu.run import kernel, target
 from catad.engine.cpu.whole import by_bin
 from catad.engine.program import Program
-from catad.engine.stages.unswitch import usual
 from catad.engine.text import binned
 from catad.spaces import flatten
 from catad.vector.by_bin import PrefixByBin
@@ -315,13 +314,3 @@ def test_extremes_of_rows_and_their_gradients(op: Any, rest: tuple[int, ...], bi
     w = rng.uniform(0.5, 1.5, (bins, *rest)).astype(np.float32)
     back = ct.fork(ct.exl >> f, ct.reverse_differential(f))
     cpu_support.assert_same(cpu_support.on("cpu", back, (x, w)), cpu_support.on("reference", back, (x, w)))
-
-
-def test_an_operator_that_says_where_it_is_little_work_has_a_branch_there() -> None:
-    found = usual(scalar.read(lambda a, b: a + b if a < b else np.sin(a) * np.cos(b) * np.exp(a * b)))
-    assert found is not None and scalar.operations(found.condition) == scalar.operations(found.op) == 1
-    x, y = np.array([1.0, 3.0]), np.array([2.0, 2.0])
-    assert np.array_equal(scalar.array_function(found.condition)(np, x, y)[0], [True, False])
-    assert np.array_equal(scalar.array_function(found.op)(np, x, y)[0], x + y)
-    for op in (lambda a, b: a * b, lambda a, b: a if a > b else b, lambda a, b: a + b if a < b else a * b):
-        assert usual(scalar.read(op)) is None

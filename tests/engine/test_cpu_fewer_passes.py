@@ -10,9 +10,8 @@ import pytest
 import catad as ct
 from catad.buffers import address
 from catad.engine.cpu.run import target
-from catad.engine.cuda.machine import GpuMachine
+from catad.engine.cuda.steps import steps
 from catad.engine.program import Program
-from catad.engine.steps import steps
 from catad.testing.emulator.device import EmulatedDevice
 from catad.vector.map import Map
 
@@ -149,7 +148,7 @@ def test_what_is_computed_of_small_arrays_is_not_written() -> None:
     x = RNG.normal(size=(300, 4)), RNG.normal(size=(3, 4)), RNG.normal(size=(3, 4)), RNG.normal(size=(3, 4, 4))
     p = ct.function(f).at(*x)
     found = program(p, *x)
-    made = [k for _, _, outs in steps(found.wiring, GpuMachine(EmulatedDevice())) for k in outs]
+    made = [k for _, _, outs in steps(found.wiring, EmulatedDevice()) for k in outs]
     written = [k for k in made if found.wiring.wires[k].size == 3600]
     assert len(written) == 2  # what the product of matrices reads, and what it gives; the scaled one is made where it is read
     assert_near(on("cpu", p, x), [f(*x)])

@@ -92,4 +92,4 @@ def test_steps_that_are_not_pointwise_are_refused() -> None:
 
     ((box, ins),) = sweeps(ct.function(mean), ct.f64[SIZE])
     with pytest.raises(CannotPrint):
-        LanesSweep(box, ins, box.evaluate)
+        LanesSweep(box, ins)

@@ -242,7 +242,7 @@ BUGS = [
     ),
     Bug(
         "a stage reads a producer by another access",
-        "engine/stages/fuse_producers.py",
+        "engine/cuda/fuse_producers.py",
         "if load.wire < 0 or load.by >= 0 or load.access != straight(rank):",
         "if load.wire < 0 or load.by >= 0:",
         "cuda/test_fuse_producers.py",
@@ -320,8 +320,8 @@ BUGS = [
     Bug(
         "warps of a block wait for each other one lane short",
         "engine/cuda/folds.py",
-        'w.when(w.set(f"icmp slt i64 {lane}, {last}"), self._join_two)',
-        'w.when(w.set(f"icmp sle i64 {lane}, {last}"), self._join_two)',
+        'with w.where(w.set(f"icmp slt i64 {lane}, {last}")):',
+        'with w.where(w.set(f"icmp sle i64 {lane}, {last}")):',
         "cuda/test_folds.py",
     ),
     Bug(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -196,8 +197,11 @@ def words_that_are_missed() -> list[int]:
 def test_a_tag_that_leaves_words_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted bug: the sum of a block leaves out one product of sixteen."""
     assert words_that_are_missed() == []
+    product = re.compile(r"(%\w+) = call <8 x i64> @llvm\.x86\.pclmulqdq")
     plain = tags._text()
-    monkeypatch.setattr(tags, "_text", lambda: plain.replace("%s14, %m15", "%s14, zeroinitializer"))
+    for last in [found[1] for found in product.finditer(plain)][15::16]:
+        plain = re.sub(rf"(xor <8 x i64> %\w+), {last}\n", r"\1, zeroinitializer\n", plain)
+    monkeypatch.setattr(tags, "_text", lambda: plain)
     tags._functions.cache_clear()
     try:
         assert words_that_are_missed() == [place for place in range(1024) if place % 128 >= 120]

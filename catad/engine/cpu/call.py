@@ -53,14 +53,8 @@ class Call:
         return self.code.seconds
 
     def run(self, arrays: Sequence[Any], outs: Sequence[Any], more: Sequence[int] = ()) -> None:
-        """Runs the kernel on arrays and writes the results into `outs`; `more` ends the table."""
-        if not self.tiled:
-            self.start(self.packed(arrays, outs, more))
-        else:
-            totals = self.room()
-            table = self.packed(arrays, outs, (address(totals), self.units))
-            self.start(table)
-            self.finish(table)
+        """Runs a kernel without tiles on arrays and writes the results into `outs`; `more` ends the table."""
+        self.start(self.packed(arrays, outs, more))
 
     def room(self) -> Any:
         """The memory for the totals of tiles, 8 bytes for each number."""

@@ -77,10 +77,6 @@ class _Places:
     def read(self, pointer: str) -> str:
         return self.w.set(f"load i64, ptr {pointer}")
 
-    def module(self, pointers: Sequence[str]) -> str:
-        kernel = self.simt.kernel("kernel", len(FIELDS), pointers)
-        return self.w.module([kernel]) + self.simt.metadata("kernel")
-
 
 class Accumulate(_Places):
     """Folds all numbers into the words of their places: of the device at %words, or first of the block."""
@@ -102,7 +98,7 @@ class Accumulate(_Places):
             simt.barrier()
             w.loop(simt.thread(), places, lambda p: self._give(p, base, far, places), self.threads)
         reads = [f"ptr noalias readonly %read{k}" for k, name in enumerate(self.what.reads) if name]
-        return self.module(["ptr noalias readonly %index", *reads, "ptr noalias readonly %peaks", "ptr %words"])
+        return self.simt.module(len(FIELDS), ["ptr noalias readonly %index", *reads, "ptr noalias readonly %peaks", "ptr %words"])
 
     def _number(self, j: str, base: str, far: str) -> None:
         """Number j into its place, if it has one."""
@@ -205,8 +201,7 @@ class Accumulate(_Places):
             w.when(w.set(f"icmp ne i64 {words[-1]}, 0"), lambda: self._change(what, at, words))
             return
         strange = w.set(f"icmp eq i64 {self._peak(place)}, {STRANGE}")
-        w.when(strange, lambda: self._change("or", at[:1], words[:1]))
-        w.when(w.set(f"xor i1 {strange}, true"), lambda: self._add(words, at))
+        w.either(strange, lambda: self._change("or", at[:1], words[:1]), lambda: self._add(words, at))
 
     def _add(self, words: Sequence[str], at: Sequence[str]) -> None:
         """A number of two words to two words: the low one tells whether it carries."""
@@ -236,12 +231,10 @@ class Finish(_Places):
         mine, together = self.simt.everywhere()
         out = np.dtype(self.what.outs[0])
 
-        def place(p: str) -> None:
+        with w.each(mine, places, together) as p:
             words = [self.read(self.word("%words", k, p, places)) for k in range(WORDS[self.folded.kind])]
             store(w, self._result(words, p, out), binned.nth(w, "%result", out, p), out)
-
-        w.loop(mine, places, place, together)
-        return self.module(self.pointers)
+        return self.simt.module(len(FIELDS), self.pointers)
 
     def _result(self, words: Sequence[str], place: str, dtype: np.dtype) -> str:
         """The number of a place in the dtype of the result."""

@@ -10,12 +10,12 @@ import numpy as np
 
 from catad import errors
 from catad.capture import check_not_captured
-from catad.engine.cuda.kernel import Device
+from catad.engine.cuda.kernel import Compiled, Device
 from catad.engine.cuda.launch import PointsCall
 from catad.engine.cuda.points import Points
 from catad.engine.stages.access import straight
 from catad.engine.stages.body import Body, Source
-from catad.engine.stages.layout import Place, Ready, layout
+from catad.engine.stages.layout import Place, Ready, layout, strides_of
 from catad.engine.text.element import Element
 from catad.engine.text.numbers import cast
 from catad.spaces import Tensor
@@ -69,7 +69,7 @@ def unnoted(device: Device, arrays: int) -> Any:
     return device.words([_MOST, -_MOST] * arrays)
 
 
-class RangeCheck:
+class RangeCheck(Compiled):
     """An array of integers, passed on; those not in `least <= number < least + size` raise an error when the host looks.
 
     `error` makes it of the least and the greatest of them.
@@ -81,13 +81,13 @@ class RangeCheck:
         self.device, self.range, self.error = device, (least, size), error
         body = Body((Source(0, space.dtype.str, False, -1, None),), (), ())
         self.stage = Ready(space.shape, (), 0, body, (Place(0, straight(space.ndim)),), (), ())
-        self.empty = space.size == 0
+        self.space = space
         self.calls: dict[tuple[int, ...], PointsCall] = {}
 
     @property
-    def seconds(self) -> tuple[float, ...]:
-        """What compiling took."""
-        return tuple([call.seconds for call in self.calls.values()])
+    def parts(self) -> list[PointsCall]:  # type: ignore[override]
+        """The kernels for arrays that lie as those so far."""
+        return [*self.calls.values()]
 
     def _call(self, strides: tuple[int, ...]) -> PointsCall:
         found = self.calls.get(strides)
@@ -100,7 +100,7 @@ class RangeCheck:
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:
         (index,) = arrays
-        if not self.empty:
+        if self.space.size:
             words = unnoted(self.device, 1)
             self._call(index.strides).run(arrays, (), (words,))
             self.device.after(words, self._look)
@@ -111,17 +111,9 @@ class RangeCheck:
         if low <= high:  # some were noted
             raise self.error(low, high)
 
-    def prepared(self, ins: tuple[Tensor, ...]) -> str:
+    def prepared(self) -> str:
         """The PTX for contiguous indices."""
-        strides, step = list[int](), ins[0].dtype.itemsize
-        for n in reversed(ins[0].shape):
-            strides.insert(0, step)
-            step *= max(n, 1)
-        return self._call(tuple(strides)).text
-
-    def moved(self, arrays: Sequence[Any], outs: Sequence[Any]) -> int:
-        """The bytes of the indices."""
-        return sum([array.nbytes for array in arrays])
+        return self._call(strides_of(self.space)).text
 
 
 def in_range(device: Device, box: Within, ins: tuple[Tensor, ...]) -> RangeCheck:
@@ -146,10 +138,8 @@ class EndedCheck(RangeCheck):
         return super().__call__(xp, *arrays)
 
 
-class NumberedCheck:
+class NumberedCheck(Compiled):
     """Boxes that number segments: their array code, and what tells whether the argument is right goes to the host later."""
-
-    seconds = ()
 
     def __init__(self, device: Device, primitive: Numbered, ins: tuple[Tensor, ...]) -> None:
         self.device, self.primitive = device, primitive
@@ -159,9 +149,5 @@ class NumberedCheck:
         self.device.after(self.primitive.facts(xp, given), self.primitive.judge)
         return self.primitive.numbers(xp, given)
 
-    def prepared(self, ins: tuple[Tensor, ...]) -> None:
+    def prepared(self) -> None:
         """Nothing is compiled."""
-
-    def moved(self, arrays: Sequence[Any], outs: Sequence[Any]) -> int:
-        """The bytes of the flags or lengths and of the numbers."""
-        return sum([array.nbytes for array in (*arrays, *outs)])

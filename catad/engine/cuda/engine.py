@@ -35,10 +35,9 @@ class Cuda(Engine):
     def steps(self, wiring: Wiring) -> list[Step]:
         """Compiled stages, and boxes that run by themselves."""
         from catad.engine.cuda.device import GPU  # late, as above
-        from catad.engine.cuda.machine import GpuMachine
-        from catad.engine.steps import steps
+        from catad.engine.cuda.steps import steps
 
-        return steps(wiring, GpuMachine(GPU))
+        return steps(wiring, GPU)
 
 
 CUDA = Cuda()

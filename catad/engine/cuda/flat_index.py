@@ -9,11 +9,9 @@ import numpy as np
 
 from catad import errors, scalar
 from catad.engine.cuda.checks import Checked, indices, unnoted
-from catad.engine.cuda.kernel import Device
+from catad.engine.cuda.kernel import Compiled, Device, Part
 from catad.engine.cuda.launch import PointsCall
-from catad.engine.machine import Compiled
-from catad.engine.runner import Contiguous
-from catad.engine.stages.layout import Ready, layout, ready
+from catad.engine.stages.layout import Ready, layout, ready, strides_of
 from catad.engine.stages.partition import Partition
 from catad.engine.stages.stage import Stage
 from catad.linear.reindex import Reshaped
@@ -35,10 +33,10 @@ class FlatIndexed(Compiled):
         self.calls: dict[Any, PointsCall | None] = {}
 
     @property
-    def seconds(self) -> tuple[float, ...]:
-        """What compiling took."""
+    def parts(self) -> list[Part]:  # type: ignore[override]
+        """The kernels for arrays that lie as those so far."""
         made = [call for call in self.calls.values() if call is not None]
-        return (*[call.seconds for call in made], *[seconds for check in self.checks for seconds in check.seconds])
+        return [*made, *[part for check in self.checks for part in check.parts]]
 
     def _call(self, strides: Sequence[tuple[int, ...]], out: tuple[int, ...]) -> PointsCall | None:
         """The kernel for arrays and a result that lie so."""
@@ -74,13 +72,10 @@ class FlatIndexed(Compiled):
             if place.wire >= 0 and low <= high:  # some were noted
                 raise errors.IndexRangeError(errors.read_index_out_of_range(low, high, self.box.sizes[place.wire]))
 
-    def prepared(self, ins: tuple[Tensor, ...]) -> str:
+    def prepared(self) -> str:
         """The PTX for contiguous indices."""
-        strides = [Contiguous(space.shape, space.dtype).strides for space in ins]
-        call = self._call(strides, Contiguous(self.space.shape, self.space.dtype).strides)
-        if call is None:
-            return "".join([check.prepared((space,)) for check, space in zip(self.checks, ins, strict=True)])
-        return call.text
+        call = self._call([*map(strides_of, self.ins)], strides_of(self.space))
+        return call.text if call is not None else "".join([check.prepared() for check in self.checks])
 
 
 def positions(box: FlatIndex, ins: tuple[Tensor, ...]) -> Ready | None:

@@ -17,7 +17,6 @@ import numpy as np
 from catad.engine.cuda.points import Points
 from catad.engine.cuda.simt import WARP, Simt
 from catad.engine.stages.layout import Kernel
-from catad.engine.stages.stage import FoldResult
 from catad.engine.text.cascade import Numbers, commute, folded, join
 from catad.engine.text.element import Element
 from catad.engine.text.numbers import load, memory_type, store
@@ -36,15 +35,11 @@ class Tiled(NamedTuple):
     whole: bool
 
 
-class Folds(Points):
-    """The kernel of tiles, each in a block; the tile of a line gives its result, or else leaves totals in scratch memory."""
+class Tiles(Points):
+    """A kernel in which the threads of a block fold the elements of a tile and join what they have."""
 
     threads = 256
     per = PER
-
-    def __init__(self, what: Tiled, words: type[Simt] = Simt) -> None:
-        super().__init__(what, words)  # type: ignore[arg-type]
-        self.whole, self.commutes = what.whole, commute(self.body)
 
     @cached_property
     def states(self) -> list[tuple[int, int, np.dtype]]:
@@ -56,6 +51,42 @@ class Folds(Points):
         """The elements of a tile."""
         return self.threads * self.per
 
+    def _tiles(self, n: str) -> str:
+        """The tiles of a line of n elements."""
+        return self.w.set(f"sdiv i64 {self.w.set(f'add nsw i64 {n}, {self.tile - 1}')}, {self.tile}")
+
+    def _slots(self) -> Numbers:
+        slots = {(k, i): self.w.slot(llvm_type(dtype)) for k, i, dtype in self.states}
+        return lambda k, i: slots[k, i]
+
+    def _from_lane(self, lane: str, source: Numbers, goal: Numbers) -> None:
+        """Numbers of another thread of the warp."""
+        w, there = self.w, self.w.set(f"and i64 {lane}, {WARP - 1}")
+        for k, i, dtype in self.states:
+            kind = llvm_type(dtype)
+            given = self.simt.shuffle(w.set(f"load {kind}, ptr {source(k, i)}"), kind, there)
+            w.do(f"store {kind} {given}, ptr {goal(k, i)}")
+
+    def _put(self, source: Numbers, rooms: Sequence[str], at: str) -> None:
+        """Write numbers to arrays, one for each."""
+        for (k, i, dtype), room in zip(self.states, rooms, strict=True):
+            value = self.w.set(f"load {llvm_type(dtype)}, ptr {source(k, i)}")
+            store(self.w, value, self.w.set(f"getelementptr {memory_type(dtype)}, ptr {room}, i64 {at}"), dtype)
+
+    def _get(self, rooms: Sequence[str], at: str, goal: Numbers) -> None:
+        """Read numbers from arrays."""
+        for (k, i, dtype), room in zip(self.states, rooms, strict=True):
+            place = self.w.set(f"getelementptr {memory_type(dtype)}, ptr {room}, i64 {at}")
+            self.w.do(f"store {llvm_type(dtype)} {load(self.w, place, dtype)}, ptr {goal(k, i)}")
+
+
+class Folds(Tiles):
+    """The kernel of tiles, each in a block; the tile of a line gives its result, or else leaves totals in scratch memory."""
+
+    def __init__(self, what: Tiled, words: type[Simt] = Simt) -> None:
+        super().__init__(what, words)  # type: ignore[arg-type]
+        self.whole, self.commutes = what.whole, commute(self.body)
+
     def _pointers(self) -> list[str]:
         scratch = [] if self.whole else [f"ptr noalias %x{m}" for m in range(len(self.states))]
         return [*super()._pointers(), *scratch]
@@ -64,17 +95,15 @@ class Folds(Points):
         """The module: `kernel(table, pointers, scratch)`."""
         w = self.w
         outer, n = [self.size(k) for k in range(self.kernel.outer)], self.size(self.loops - 1)
-        tiles = w.set(f"sdiv i64 {w.set(f'add nsw i64 {n}, {self.tile - 1}')}, {self.tile}")
-        every = tiles
-        for size in outer:
-            every = w.set(f"mul nsw i64 {every}, {size}")
+        tiles = self._tiles(n)
+        every = self._all(tiles, outer)
         self.thread, self.lane, self.warp = self.simt.thread(), self.simt.lane(), self.simt.warp()
         self.state, self.other = self._slots(), self._slots()
         self.shared = [
             self.simt.shared(memory_type(d), self.threads // WARP) for _, _, d in self.states if self.threads > WARP
         ]
 
-        def unit(u: str) -> None:
+        with w.each(self.simt.block(), every, self.simt.blocks()) as u:
             row, tile = w.set(f"udiv i64 {u}, {tiles}"), w.set(f"urem i64 {u}, {tiles}")
             index = self.decoded(row, outer)
             begin = w.set(f"mul nuw nsw i64 {tile}, {self.tile}")
@@ -85,13 +114,7 @@ class Folds(Points):
             w.when(w.set(f"icmp eq i64 {self.thread}, 0"), lambda: self._leave(u, bases))
             if self.shared:
                 self.simt.barrier()  # what is shared is read before the next tile writes it
-
-        w.loop(self.simt.block(), every, unit, self.simt.blocks())
-        return self._module()
-
-    def _slots(self) -> Numbers:
-        slots = {(k, i): self.w.slot(llvm_type(dtype)) for k, i, dtype in self.states}
-        return lambda k, i: slots[k, i]
+        return self.simt.module(self.numbers, self._pointers())
 
     # -- the elements of a thread
 
@@ -114,8 +137,7 @@ class Folds(Points):
             return self.element(i, bases, strides, positions, guarded, self.state)
 
         full = w.set(f"and i1 {w.set(f'icmp eq i64 {count}, {self.tile}')}, {self.holds(positions, begin, end)}")
-        w.when(full, lambda: self._pieces(element))
-        w.when(w.set(f"xor i1 {full}, true"), lambda: self._one_by_one(element, count))
+        w.either(full, lambda: self._pieces(element), lambda: self._one_by_one(element, count))
 
     def _pieces(self, element: Callable[[str, bool], Element]) -> None:
         w, one = self.w, self.what.width
@@ -154,58 +176,31 @@ class Folds(Points):
         w.when(w.set(f"icmp eq i64 {self.lane}, 0"), self._share)
         self.simt.barrier()
 
-        def rest() -> None:
+        with w.where(w.set(f"icmp eq i64 {self.warp}, 0")):
             warps = self.threads // WARP
-            self._take(w.least(self.lane, str(warps - 1)))
+            self._get(self.shared, w.least(self.lane, str(warps - 1)), self.state)
             self._join_warp(warps, w.set(f"sdiv i64 {w.set(f'add nsw i64 {some}, {WARP - 1}')}, {WARP}"))
-
-        w.when(w.set(f"icmp eq i64 {self.warp}, 0"), rest)
 
     def _join_warp(self, lanes: int, some: str) -> None:
         """Join the first so many of some lanes that have a state, neighbours first, into the first lane."""
         w = self.w
         last = w.least(some, str(lanes))
 
-        def step(level: str) -> None:
+        with w.unrolled(lanes.bit_length() - 1) as level:
             lane = w.set(f"add nuw nsw i64 {self.lane}, {w.set(f'shl nuw nsw i64 1, {level}')}")
-            there = w.set(f"and i64 {lane}, {WARP - 1}")
-            for k, i, dtype in self.states:
-                kind = llvm_type(dtype)
-                given = self.simt.shuffle(w.set(f"load {kind}, ptr {self.state(k, i)}"), kind, there)
-                w.do(f"store {kind} {given}, ptr {self.other(k, i)}")
-            w.when(w.set(f"icmp slt i64 {lane}, {last}"), self._join_two)
-
-        w.unrolled(lanes.bit_length() - 1, step)
-
-    def _join_two(self) -> None:
-        join(self.w, self.body, self.state, self.other, self.state)
-
-    def _shared(self, m: int, at: str) -> str:
-        return self.w.set(f"getelementptr {memory_type(self.states[m][2])}, ptr {self.shared[m]}, i64 {at}")
+            self._from_lane(lane, self.state, self.other)
+            with w.where(w.set(f"icmp slt i64 {lane}, {last}")):
+                join(w, self.body, self.state, self.other, self.state)
 
     def _share(self) -> None:
-        for m, (k, i, dtype) in enumerate(self.states):
-            value = self.w.set(f"load {llvm_type(dtype)}, ptr {self.state(k, i)}")
-            store(self.w, value, self._shared(m, self.warp), dtype)
-
-    def _take(self, at: str) -> None:
-        for m, (k, i, dtype) in enumerate(self.states):
-            value = load(self.w, self._shared(m, at), dtype)
-            self.w.do(f"store {llvm_type(dtype)} {value}, ptr {self.state(k, i)}")
+        self._put(self.state, self.shared, self.warp)
 
     def _leave(self, u: str, bases: list[str]) -> None:
         """Write the results of a line, or the totals of a tile."""
-        w = self.w
-        if not self.whole:
-            for m, (k, i, dtype) in enumerate(self.states):
-                value = w.set(f"load {llvm_type(dtype)}, ptr {self.state(k, i)}")
-                store(w, value, w.set(f"getelementptr {memory_type(dtype)}, ptr %x{m}, i64 {u}"), dtype)
-            return
-        for j, sink in enumerate(self.body.sinks):
-            if isinstance(sink.value, FoldResult):
-                dtype = np.dtype(sink.dtype)
-                value = w.set(f"load {llvm_type(dtype)}, ptr {self.state(sink.value.op, sink.value.part)}")
-                store(w, value, bases[len(self.body.sources) + j], dtype)
+        if self.whole:
+            self._store_folds(self.state, lambda j: bases[j])
+        else:
+            self._put(self.state, [f"%x{m}" for m in range(len(self.states))], u)
 
 
 class FoldRows(Folds):

@@ -13,6 +13,7 @@ from catad.engine.cuda.simt import Simt
 from catad.engine.cuda.target import Ptx
 from catad.engine.keys import key_of
 
+Strides = Sequence[tuple[int, ...]]
 FOLDERS = ("engine/cuda",)  # the files that decide about a text
 
 
@@ -51,6 +52,16 @@ class Code:
         """The PTX for an architecture of `target.ARCHITECTURES`."""
         return target.ptx(lambda: self.printer(self.what, Simt).text(), self.key, architecture)
 
+    @property
+    def text(self) -> str:
+        """The text of the PTX."""
+        return self.ptx.text
+
+    @property
+    def seconds(self) -> float:
+        """The time that compiling took."""
+        return self.ptx.seconds
+
     @cached_property
     def key(self) -> str | None:
         """What only this kernel has; None where there is no key."""
@@ -66,6 +77,66 @@ def code_of(printer: type[Printer], what: Any, words: type[Simt]) -> Code:
     if found is None:
         found = _codes[printer, what, words] = Code(printer, what, words)
     return found
+
+
+class Part(Protocol):
+    """A part of compiled code: its PTX, and the seconds that compiling took, which happens when either is asked for."""
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def seconds(self) -> float: ...
+
+
+def start(device: Device, code: Code, units: int, numbers: array[int], arrays: Sequence[Any]) -> None:
+    """Start a kernel that has so many units of work, one for a thread, unless there is none."""
+    if units:
+        blocks = min(-(-units // code.threads), device.most)
+        device.launch(code, blocks, numbers, [device.address(one) for one in arrays])
+
+
+class Launched:
+    """Compiled code that starts kernels; `parts` are these."""
+
+    parts: Sequence[Part] = ()
+
+    @property
+    def text(self) -> str:
+        """The PTX of all."""
+        return "".join([part.text for part in self.parts])
+
+    @property
+    def seconds(self) -> float:
+        """The time that compiling took."""
+        return sum([part.seconds for part in self.parts])
+
+
+class Compiled:
+    """Compiled code of a box that no stage contains, as a callable on an array library and arrays; `parts` are its kernels."""
+
+    parts: Sequence[Part] = ()
+
+    @property
+    def seconds(self) -> tuple[float, ...]:
+        """The time that compiling each part took, as far as they were needed."""
+        return tuple([part.seconds for part in self.parts])
+
+    def __call__(self, xp: Any, *arrays: Any) -> Any:
+        raise NotImplementedError
+
+    def prepared(self) -> str | None:
+        """Compile for contiguous arrays; the PTX, or None where it has none."""
+        return "".join([part.text for part in self.parts])
+
+    def moved(self, arrays: Sequence[Any], outs: Sequence[Any]) -> int:
+        """The bytes that a call with these arguments and results reads and writes."""
+        return sum({id(a): a.nbytes for a in (*arrays, *outs)}.values())
+
+
+def contiguous(array: Any) -> Any:
+    """The array with its numbers in order, of any array library."""
+    return array if array.flags.c_contiguous else array.copy()
 
 
 class Device(Protocol):

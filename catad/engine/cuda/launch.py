@@ -4,37 +4,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
+from catad.engine.backend import Way
 from catad.engine.cuda.folds import ROW, FoldRows, Folds, Tiled
-from catad.engine.cuda.kernel import Code, Device, code_of
+from catad.engine.cuda.kernel import Code, Device, Launched, Part, Strides, code_of
 from catad.engine.cuda.lanes import Lanes
 from catad.engine.cuda.points import PIECE, Points, Wide, wide
 from catad.engine.cuda.scans import GROUP, LONGEST, Again, Looking, Scans
-from catad.engine.in_two import InTwo
-from catad.engine.machine import Way
 from catad.engine.stages.body import Body, Source
 from catad.engine.stages.joins import joins, of_totals
-from catad.engine.stages.layout import FOLDS, LANES, POINTS, Kernel, Layout, Loop, Ready, layout
+from catad.engine.stages.layout import FOLDS, LANES, POINTS, Kernel, Layout, Loop, Ready, layout, strides_of
+from catad.engine.stages.split_reduction import in_two
 from catad.engine.stages.stage import FoldResult, Op
 from catad.engine.stages.table import Table
 from catad.engine.text.cascade import folded
 from catad.errors import NO_KERNEL, CannotPrint
+from catad.spaces import Tensor
 
 SHORT = 1 << 8  # indices of a line up to which one thread goes through it
 LONG = 1 << 12  # the same where no short operator joins parts of the line
 MANY = 1 << 10  # lines from which on one thread goes through each, however long they are
 
 
-def way_of(device: Device, stage: Ready, place: Sequence[int], arrays: Sequence[Any], outs: Sequence[Any]) -> Way:
-    """Compiled code for a stage on arrays and results that lie as these do; raises CannotPrint for what has no kernel."""
+def way_of(device: Device, stage: Ready, place: Sequence[int], strides: Strides, results: Strides) -> Way:
+    """Compiled code for a stage on arrays and results with these strides; raises CannotPrint for what has no kernel."""
     if stage.needs:
         raise unprinted("a pass that holds for some numbers only")
-    strides = [arrays[at].strides if at >= 0 else (1,) for at in place] + [out.strides for out in outs]
-    how = layout(stage, strides)
+    how = layout(stage, [*[strides[at] if at >= 0 else (1,) for at in place], *results])
     if how is None:
-        return InTwo(partial(way_of, device), device.empty, stage, place, arrays, outs)
+        return InTwo(device, stage, place, strides, results)
     if how.kernel.kind == FOLDS:
         return FoldsCall(device, how, place)
     if how.kernel.kind == POINTS:
@@ -56,7 +55,7 @@ def unprinted(what: str) -> CannotPrint:
     return CannotPrint(f"{what}, on a GPU", NO_KERNEL)
 
 
-class PointsCall:
+class PointsCall(Launched):
     """A laid-out map: its table, and its kernel for arrays that begin at multiples of 16 bytes, and for others.
 
     `more` are numbers that end the table, for a printer that reads them.
@@ -77,7 +76,8 @@ class PointsCall:
         self.aligned = self._wide(True)
         sources = [piece for piece, at in zip(self.aligned.pieces, place, strict=False) if at >= 0]
         self.pieces = [k for k, piece in enumerate([*sources, *self.aligned.pieces[len(place) :]]) if piece]
-        self._code(self.aligned).ptx  # noqa: B018  # what cannot be printed is known from here on
+        self.parts: list[Part] = [self._code(self.aligned)]
+        self.text  # noqa: B018  # what cannot be printed is known from here on
 
     def _wide(self, aligned: bool) -> Wide:
         return wide(self.how, aligned)
@@ -89,16 +89,6 @@ class PointsCall:
 
     def _code(self, what: Wide) -> Code:
         return code_of(self.printer, what, self.device.dialect)
-
-    @property
-    def text(self) -> str:
-        """The PTX."""
-        return self._code(self.aligned).ptx.text
-
-    @property
-    def seconds(self) -> float:
-        """The time that compiling took."""
-        return self._code(self.aligned).ptx.seconds
 
     def run(self, arrays: Sequence[Any], outs: Sequence[Any], more: Sequence[Any] = ()) -> None:
         """Starts the kernel on arrays, and on `more`; it writes into the results."""
@@ -140,22 +130,13 @@ class FoldsCall(PointsCall):
             self.states = [dtype for _, _, dtype in folded(how.kernel.body)]
             self.folds = [j for j, sink in enumerate(how.kernel.body.sinks) if isinstance(sink.value, FoldResult)]
             self.rest = FoldsCall(device, of_tiles(how, self.tiles), range(len(self.states)))
+            self.parts.append(self.rest)
 
     def _wide(self, aligned: bool) -> Any:
         return Tiled(*wide(self.how, aligned), self.tiles == 1)
 
     def _units(self, what: Wide) -> int:
         return _lines(self.how) * self.tiles * self.printer.threads  # a block takes one
-
-    @property
-    def text(self) -> str:
-        """The PTX of all launches."""
-        return super().text + ("" if self.rest is None else self.rest.text)
-
-    @property
-    def seconds(self) -> float:
-        """The time that compiling took."""
-        return super().seconds + (0.0 if self.rest is None else self.rest.seconds)
 
     def run(self, arrays: Sequence[Any], outs: Sequence[Any], more: Sequence[Any] = ()) -> None:
         """Starts the kernels on arrays; they write into the results."""
@@ -188,7 +169,7 @@ def of_tiles(how: Layout, tiles: int) -> Layout:
     return Layout(kernel, (*[0] * len(states), *[how.offsets[sources + j] for j in kept]), tuple(loops))
 
 
-class ScansCall:
+class ScansCall(Launched):
     """A laid-out scan along long lines: a launch that looks back, and one for lines that must be gone through again."""
 
     def __init__(self, device: Device, how: Layout, place: Sequence[int]) -> None:
@@ -205,17 +186,8 @@ class ScansCall:
         self.states = [dtype for _, _, dtype in folded(folds.kernel.body)]
         self.lines, self.tiles = _lines(how), -(-how.loops[-1].size // (Scans.threads * Scans.per))
         self.groups = -(-self.tiles // GROUP)
-        self.code.ptx  # noqa: B018  # what cannot be printed is known from here on
-
-    @property
-    def text(self) -> str:
-        """The PTX of both launches."""
-        return self.code.ptx.text + self.again.text
-
-    @property
-    def seconds(self) -> float:
-        """The time that compiling took."""
-        return self.code.ptx.seconds + self.again.seconds
+        self.parts = self.code, self.again
+        self.text  # noqa: B018  # what cannot be printed is known from here on
 
     def run(self, arrays: Sequence[Any], outs: Sequence[Any]) -> None:
         """Starts the kernels on arrays; they write into the results."""
@@ -234,3 +206,25 @@ class AgainCall(LanesCall):
     """Lines that are gone through from their beginnings where a word says so."""
 
     kernel = Again
+
+
+class InTwo(Launched):
+    """A stage that folds over axes along which arrays do not lie as along one: two stages, one after the other."""
+
+    def __init__(self, device: Device, stage: Ready, place: Sequence[int], strides: Strides, results: Strides) -> None:
+        self.device = device
+        self.found = in_two(stage, [strides[at] if at >= 0 else (1,) for at in place], results)
+        between = [Tensor(shape, dtype) for shape, dtype in self.found.between]
+        made = [*[results[k] for k in self.found.outs], *map(strides_of, between)]
+        self.parts = self.ways = [way_of(device, self.found.first, place, strides, made)]
+        for one in self.found.rest:
+            read = [made[k] for k in one.reads]
+            self.ways.append(way_of(device, one.stage, range(len(read)), read, [results[j] for j in one.outs]))
+
+    def run(self, arrays: Sequence[Any], outs: Sequence[Any]) -> None:
+        """Both stages."""
+        first, *rest = self.ways
+        made = [*[outs[k] for k in self.found.outs], *[self.device.empty(*one) for one in self.found.between]]
+        first.run(arrays, made)
+        for one, way in zip(self.found.rest, rest, strict=True):
+            way.run([made[k] for k in one.reads], [outs[j] for j in one.outs])

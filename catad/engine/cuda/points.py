@@ -19,10 +19,8 @@ from catad import scalar
 from catad.engine.cuda.simt import Simt
 from catad.engine.stages.body import Sink, Source
 from catad.engine.stages.layout import Kernel, Layout
-from catad.engine.stages.unswitch import MOST, choice
 from catad.engine.text.element import Element
-from catad.engine.text.numbers import called
-from catad.engine.text.places import Places, is_index
+from catad.engine.text.places import Places, is_index, no_state
 from catad.errors import CannotPrint
 from catad.scalar import Function
 
@@ -63,7 +61,6 @@ def wide(how: Layout, aligned: bool = True) -> Wide:
 class Points(Places):
     """The kernel of a map. A thread takes unit after unit; a unit is `width` neighbouring indices of a row."""
 
-    entry_name = "kernel"
     threads = THREADS
 
     def __init__(self, what: Wide, words: type[Simt] = Simt) -> None:
@@ -76,7 +73,7 @@ class Points(Places):
     def text(self) -> str:
         """The module: `kernel(table, pointers)`."""
         self.over(self.simt.everywhere)
-        return self._module()
+        return self.simt.module(self.numbers, self._pointers())
 
     def over(self, share: Callable[[], tuple[str, str]]) -> None:
         """The units of a thread: `share` writes the number of its first one, and how far those behind it lie apart."""
@@ -84,12 +81,10 @@ class Points(Places):
         outer = [self.size(k) for k in range(inner)]
         n, one = self.size(inner), self.what.width
         units = n if one == 1 else w.set(f"sdiv i64 {w.set(f'add nsw i64 {n}, {one - 1}')}, {one}")
-        every = units
-        for size in outer:
-            every = w.set(f"mul nsw i64 {every}, {size}")
+        every = self._all(units, outer)
         mine, together = share()
 
-        def unit(u: str) -> None:
+        with w.each(mine, every, together) as u:
             piece, index = u, list[str]()
             if outer:
                 row = w.set(f"udiv i64 {u}, {units}")
@@ -97,11 +92,11 @@ class Points(Places):
             begin = piece if one == 1 else w.set(f"mul nuw nsw i64 {piece}, {one}")
             self._piece(begin, n, self._bases(index), self.positions(index))
 
-        w.loop(mine, every, unit, together)
-
-    def _module(self) -> str:
-        kernel = self.simt.kernel(self.entry_name, self.numbers, self._pointers())
-        return self.w.module([kernel]) + self.simt.metadata(self.entry_name)
+    def _all(self, units: str, outer: Sequence[str]) -> str:
+        """The units of all settings of the outer loops, which have these sizes."""
+        for size in outer:
+            units = self.w.set(f"mul nsw i64 {units}, {size}")
+        return units
 
     @property
     def numbers(self) -> int:
@@ -140,37 +135,18 @@ class Points(Places):
         strides = self.inner_strides(loop)
 
         def element(i: str, guarded: bool) -> Element:
-            return self.element(i, bases, strides, positions, guarded, _no_state)
+            return self.element(i, bases, strides, positions, guarded, no_state)
 
         if width == 1 and not self.guards:
-            self._sides(begin, element, MOST)
+            self.sides(lambda: element(begin, False), lambda: self._at_once(begin, element))
             return
         end = w.set(f"add nsw i64 {begin}, {width}")
         whole = w.set(f"and i1 {w.set(f'icmp sle i64 {end}, {n}')}, {self.holds(positions, begin, end)}")
-        w.when(whole, lambda: self._sides(begin, element, MOST))
+        with w.where(whole):
+            self.sides(lambda: element(begin, False), lambda: self._at_once(begin, element))
         last = w.least(end, n)
         first = w.set(f"select i1 {whole}, i64 {last}, i64 {begin}")
         w.loop(first, last, lambda i: self._work([element(i, bool(self.guards))]))
-
-    def _sides(self, begin: str, element: Callable[[str, bool], Element], left: int) -> None:
-        """The whole unit, or one for each side of what its row shares."""
-        still = {
-            j
-            for j, source in enumerate(self.body.sources)
-            if self.kernel.classes[j] == "z" and source.guard < 0 and source.by < 0
-        }
-        found = choice(self.body, still) if left else None
-        if found is None:
-            self._at_once(begin, element)
-            return
-        here = element(begin, False)
-        values = [here.value(a) for a in found.args]
-        (holds,) = called(self.w, found.condition, [here.dtypes[a] for a in found.args], values)
-        body = self.body
-        for side, taken in ((found.yes, holds), (found.no, self.w.set(f"xor i1 {holds}, true"))):
-            self.body = side
-            self.w.when(taken, lambda: self._sides(begin, element, left - 1))
-        self.body = body
 
     def _at_once(self, begin: str, element: Callable[[str, bool], Element]) -> None:
         """Reads at all indices of a unit, then the work, then the writes."""
@@ -186,7 +162,3 @@ class Points(Places):
             one.compute(first and k == 0)
         for one in made:
             one.write()
-
-
-def _no_state(op: int, k: int) -> str:
-    raise AssertionError("a pointwise stage has no states")

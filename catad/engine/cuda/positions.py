@@ -14,10 +14,8 @@ from typing import Any
 import numpy as np
 
 from catad import scalar
-from catad.engine.cuda.bins import THREADS, WORDS, Accumulate, Finish, Folded, room
-from catad.engine.cuda.kernel import Device, code_of
-from catad.engine.machine import Compiled
-from catad.engine.stages.bin_boxes import contiguous
+from catad.engine.cuda.bins import WORDS, Accumulate, Finish, Folded, room
+from catad.engine.cuda.kernel import Compiled, Device, code_of, contiguous, start
 from catad.engine.stages.bins import Bins
 from catad.engine.text import binned
 from catad.engine.text.numbers import load
@@ -80,20 +78,12 @@ class PositionsByBin(Compiled):
         self.width = math.prod(self.rest)
         self.places = box.bins * self.width
         self.out = position_dtype(self.count)
-        what = Bins(_GREATER, index.dtype.str, (values.dtype.str,), (_WORD.str,), ("0",), False, (self.out.str,), self.width != 1)
+        what = Bins(_GREATER, index.dtype.str, (values.dtype.str,), (_WORD.str,), ("0",), (self.out.str,))
         self.equal = code_of(Equal, Folded(what, "first", room(self.places, "first")), device.dialect)
         self.first = code_of(First, Folded(what, "first", 0), device.dialect)
+        self.parts = self.equal, self.first
 
-    @property
-    def seconds(self) -> tuple[float, ...]:
-        """The time that compiling took."""
-        return self.equal.ptx.seconds, self.first.ptx.seconds
-
-    def prepared(self, ins: tuple[Tensor, ...]) -> str:
-        """Compile; the PTX of both launches."""
-        return self.equal.ptx.text + self.first.ptx.text
-
-    def __call__(self, xp: Any, index: Any, values: Any, totals: Any) -> Any:
+    def __call__(self, xp: Any, *arrays: Any) -> Any:
         device = self.device
         out = device.empty((self.bins, *self.rest), self.out)
         if not self.places:
@@ -101,12 +91,9 @@ class PositionsByBin(Compiled):
         work = self.count * self.width
         numbers = array("q", [work, self.width, self.bins, self.places, 0])
         words = device.zeros(WORDS["first"] * self.places)
-        index, values, totals = (contiguous(a) for a in (index, values, totals))
-        places = [device.address(a) for a in (index, values, totals, words)]
-        if work:
-            device.launch(self.equal, min(-(-work // THREADS), device.most), numbers, places)
-        ends = [device.address(a) for a in (totals, words, out)]
-        device.launch(self.first, min(-(-self.places // THREADS), device.most), numbers, ends)
+        index, values, totals = (contiguous(a) for a in arrays)
+        start(device, self.equal, work, numbers, (index, values, totals, words))
+        start(device, self.first, self.places, numbers, (totals, words, out))
         return out
 
 

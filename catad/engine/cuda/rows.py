@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from catad.engine.cuda.folds import Folds
-from catad.engine.cuda.kernel import Code, Device, code_of
+from catad.engine.cuda.kernel import Code, Device, Launched, Strides, code_of
 from catad.engine.cuda.lanes import Lanes
 from catad.engine.cuda.points import MOST_NUMBERS, PIECE, THREADS, Points, wide
 from catad.engine.cuda.simt import WARP, Simt
@@ -123,9 +123,7 @@ class FoldMember(Member, Folds):
         """See `Member`; the block meets behind each line that it folds."""
         w, group, one = self.w, self.group, self.what.width
         outer, n = [self.size(k) for k in range(self.kernel.outer)], self.size(self.loops - 1)
-        lines = "1"
-        for size in outer:
-            lines = w.set(f"mul nsw i64 {lines}, {size}")
+        lines = self._all("1", outer)
         together = self.threads > WARP
         self.thread, self.lane, self.warp = (group.thread if together else group.lane), group.lane, group.warp
         first, step = "0", "1"
@@ -140,7 +138,7 @@ class FoldMember(Member, Folds):
             less = w.set(f"sub nsw i64 {each}, 1")
             some = w.set(f"sdiv i64 {w.set(f'add nsw i64 {pieces}, {less}')}, {each}")
 
-        def line(u: str) -> None:
+        with w.each(first, lines, step) as u:
             index = self.decoded(u, outer)
             bases = self._bases(index)
             self._elements(n, each, bases, self.positions(index))
@@ -148,8 +146,6 @@ class FoldMember(Member, Folds):
             w.when(w.set(f"icmp eq i64 {self.thread}, 0"), lambda: self._leave(u, bases))
             if together:
                 self.simt.barrier()
-
-        w.loop(first, lines, line, step)
         if not together:
             self.simt.barrier()
 
@@ -198,7 +194,6 @@ class FoldMember(Member, Folds):
 class RowsKernel:
     """The kernel of a group: a block takes turn after turn."""
 
-    entry_name = "kernel"
     threads = THREADS
 
     def __init__(self, what: Grouped, words: type[Simt] = Simt) -> None:
@@ -221,14 +216,11 @@ class RowsKernel:
         ways, offsets = more[: what.ways], more[what.ways :]
         self.pointers = [*[f"%p{k}" for k in range(given)], *[self.room(offset) for offset in offsets]]
 
-        def turn(u: str) -> None:
+        with w.each(simt.block(), count, simt.blocks()) as u:
             self.row = self._rows(u, size, last, ways)
             for one in self.members:
                 one.write()
-
-        w.loop(simt.block(), count, turn, simt.blocks())
-        kernel = simt.kernel(self.entry_name, self.numbers, self._pointers())
-        return w.module([kernel]) + simt.metadata(self.entry_name)
+        return simt.module(self.numbers, self._pointers())
 
     def _rows(self, u: str, size: str, last: str, ways: Sequence[str]) -> list[str]:
         """The row of each way at which a turn begins."""
@@ -269,7 +261,7 @@ def member(part: Part, group: RowsKernel, first: int) -> Member:
     return kind(part, group, first)
 
 
-class RowsCall:
+class RowsCall(Launched):
     """A group laid out over arrays: its table, and its kernel for arrays that begin at multiples of 16 bytes, and for others."""
 
     def __init__(
@@ -290,23 +282,14 @@ class RowsCall:
         inside = {k for part in parts for k, piece in zip(part.arrays, part.pieces, strict=True) if piece}
         self.pieces = [k for k in range(sum(given)) if k in inside]
         self.aligned = self._code(parts)
-        self.aligned.ptx  # noqa: B018  # what cannot be printed is known from here on
+        self.parts = (self.aligned,)
+        self.text  # noqa: B018  # what cannot be printed is known from here on
 
     def _parts(self, aligned: bool) -> list[Part]:
         return [part_of(turn, numbers, aligned) for turn, numbers in zip(self.laid, self.rows.arrays, strict=True)]
 
     def _code(self, parts: Sequence[Part]) -> Code:
         return code_of(RowsKernel, Grouped(tuple(parts), *self.given, len(self.rows.between)), self.device.dialect)
-
-    @property
-    def text(self) -> str:
-        """The PTX."""
-        return self.aligned.ptx.text
-
-    @property
-    def seconds(self) -> float:
-        """The time that compiling took."""
-        return self.aligned.ptx.seconds
 
     def run(self, arrays: Sequence[Any], outs: Sequence[Any]) -> None:
         """Starts the kernel on arrays; it writes into the results."""
@@ -355,9 +338,9 @@ def rooms_packed(rows: Rows, spaces: Sequence[Tensor], given: int, first: int) -
     return [one[2] for one in placed], max([first, *[one[3] for one in placed]])
 
 
-def by_rows(device: Device, rows: Rows, arrays: Sequence[Any], outs: Sequence[Any]) -> RowsCall | None:
-    """Compiled code for a group on arrays and results that lie as these do; None where stages run one after the other."""
-    given, strides = (len(arrays), len(outs)), [one.strides for one in (*arrays, *outs)]
+def by_rows(device: Device, rows: Rows, arrays: Strides, results: Strides) -> RowsCall | None:
+    """Compiled code for a group on arrays and results with these strides; None where stages run one after the other."""
+    given, strides = (len(arrays), len(results)), [*arrays, *results]
     points, ways = max([math.prod(stage.shape) for stage in rows.stages]), list[Along]()
     for way in rows.ways:
         if not ways or points > TURN:

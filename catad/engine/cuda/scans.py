@@ -15,24 +15,25 @@ at once, goes through that line from its beginning. The host decides nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from catad import scalar
+from catad.engine.cuda.folds import Tiles
 from catad.engine.cuda.lanes import Lanes
 from catad.engine.cuda.points import MOST_NUMBERS, Points, Wide
 from catad.engine.cuda.simt import WARP, Simt
 from catad.engine.stages.joins import Join, joins
 from catad.engine.stages.layout import Kernel
 from catad.engine.text.cascade import Numbers, copy, folded
-from catad.engine.text.numbers import called, load, memory_type, store
+from catad.engine.text.numbers import called, memory_type
 from catad.errors import CannotPrint
 from catad.scalar.llvm_writer import Writer, literal, llvm_type
 
 GROUP = WARP
 LONGEST = 128  # operations of all joins: a product of 4 x 4 matrices has 112, and takes all registers of a thread
-PER = 16  # elements of a thread
 
 
 class Looking(NamedTuple):
@@ -54,11 +55,8 @@ class Part(Points):
         return super().entry(self.after + at)
 
 
-class Scans(Points):
+class Scans(Tiles):
     """The kernel of tiles. It is also given a ticket, words of tiles, groups and lines, and totals of tiles and of groups."""
-
-    threads = 256
-    per = PER
 
     def __init__(self, what: Looking, words: type[Simt] = Simt) -> None:
         super().__init__(Wide(what.kernel, 1, (False,) * len(what.kernel.classes)), words)
@@ -71,19 +69,18 @@ class Scans(Points):
         if self.length + len(self.arrays) + what.after > MOST_NUMBERS:
             raise CannotPrint(f"a scan over {len(self.arrays)} arrays", "a GPU's kernel takes fewer numbers")
         self.part = Part(what.totals, self.w, what.after)
-        self.folded = folded(what.totals.body)
 
-    @property
-    def tile(self) -> int:
-        """The elements of a tile."""
-        return self.threads * self.per
+    @cached_property
+    def states(self) -> list[tuple[int, int, np.dtype]]:
+        """The numbers of the totals."""
+        return folded(self.part.body)
 
     @property
     def numbers(self) -> int:
         return self.part.after + self.part.length
 
     def _pointers(self) -> list[str]:
-        n = range(len(self.folded))
+        n = range(len(self.states))
         more = ["%ticket", "%told", "%led", "%again", *[f"%total{m}" for m in n], *[f"%prefix{m}" for m in n]]
         return [*super()._pointers(), *[f"ptr {name}" for name in more]]
 
@@ -93,39 +90,36 @@ class Scans(Points):
         """The module: `kernel(table, pointers, words, totals, prefixes)`."""
         w, simt = self.w, self.simt
         outer, self.n = [self.size(k) for k in range(self.kernel.outer)], self.size(self.loops - 1)
-        self.tiles = w.set(f"sdiv i64 {w.set(f'add nsw i64 {self.n}, {self.tile - 1}')}, {self.tile}")
-        every = self.tiles
-        for size in outer:
-            every = w.set(f"mul nsw i64 {every}, {size}")
+        self.tiles = self._tiles(self.n)
+        every = self._all(self.tiles, outer)
         self.thread, self.lane, self.warp = simt.thread(), simt.lane(), simt.warp()
         self.mine, self.other, self.before, self.start = (self._slots() for _ in range(4))
         self.doubt = w.slot("i1")
         taken = simt.shared("i64", 1)
-        kinds = [memory_type(d) for _, _, d in self.folded]
+        kinds = [memory_type(d) for _, _, d in self.states]
         self.of_warps = [simt.shared(kind, self.threads // WARP) for kind in kinds]
         self.to_tile = [simt.shared(kind, 1) for kind in kinds]
         states = {(k, i): w.slot(llvm_type(one.dtypes[at])) for one in self.joins for k, i, at in one.states}
-        head, body, out = (w.name(stem) for stem in ("next", "tile", "out"))
-        w.do(f"br label %{head}")
-        w.label(head)
-        w.when(w.set(f"icmp eq i64 {self.thread}, 0"), lambda: w.do(
-            f"store i64 {simt.atomic('add', '%ticket', 'i64', '1')}, ptr {taken}"))  # fmt: skip
-        simt.barrier()
-        u = w.set(f"load i64, ptr {taken}")
-        w.do(f"br i1 {w.set(f'icmp slt i64 {u}, {every}')}, label %{body}, label %{out}")
-        w.label(body)
-        row, tile = w.set(f"udiv i64 {u}, {self.tiles}"), w.set(f"urem i64 {u}, {self.tiles}")
-        self._tile(u, row, tile, self.decoded(row, outer), states)
-        w.do(f"br label %{head}")  # at its barrier all have read what is shared
-        w.label(out)
-        return self._module()
+        units = list[str]()
+
+        def ticket() -> str:
+            with w.where(w.set(f"icmp eq i64 {self.thread}, 0")):
+                w.do(f"store i64 {simt.atomic('add', '%ticket', 'i64', '1')}, ptr {taken}")
+            simt.barrier()  # here all have read what is shared
+            units.append(w.set(f"load i64, ptr {taken}"))
+            return w.set(f"icmp slt i64 {units[0]}, {every}")
+
+        with w.repeated(ticket):
+            (u,) = units
+            row, tile = w.set(f"udiv i64 {u}, {self.tiles}"), w.set(f"urem i64 {u}, {self.tiles}")
+            self._tile(u, row, tile, self.decoded(row, outer), states)
+        return self.simt.module(self.numbers, self._pointers())
 
     def _slots(self) -> Numbers:
-        slots = {(k, i): self.w.slot(llvm_type(dtype)) for k, i, dtype in self.folded}
-        for (k, i), slot in slots.items():
-            kind = next(llvm_type(d) for a, b, d in self.folded if (a, b) == (k, i))
-            self.w.do(f"store {kind} zeroinitializer, ptr {slot}")
-        return lambda k, i: slots[k, i]
+        slots = super()._slots()
+        for k, i, dtype in self.states:
+            self.w.do(f"store {llvm_type(dtype)} zeroinitializer, ptr {slots(k, i)}")
+        return slots
 
     def _tile(self, u: str, row: str, tile: str, index: list[str], states: dict[tuple[int, int], str]) -> None:
         w = self.w
@@ -156,14 +150,14 @@ class Scans(Points):
         """`out = op(left, right)`, and a doubt where that is not finite, or depends on how far `right` has underflown."""
         if "join" not in self.w.support:
             self._print_join()
-        places = [side(k, i) for side in (left, right, out) for k, i, _ in self.folded]
+        places = [side(k, i) for side in (left, right, out) for k, i, _ in self.states]
         self.w.do(f"call void @join({', '.join([f'ptr {place}' for place in (*places, self.doubt)])})")
 
     def _print_join(self) -> None:
         """The function that joins, which LLVM puts in its places: it is printed once."""
-        whole, doubt, names = self.w, self.doubt, [f"%{side}{m}" for side in "abc" for m in range(len(self.folded))]
+        whole, doubt, names = self.w, self.doubt, [f"%{side}{m}" for side in "abc" for m in range(len(self.states))]
         self.w, self.doubt = whole.beside(), "%doubt"
-        at = {(side, k, i): f"%{side}{m}" for side in "abc" for m, (k, i, _) in enumerate(self.folded)}
+        at = {(side, k, i): f"%{side}{m}" for side in "abc" for m, (k, i, _) in enumerate(self.states)}
         self._written_join(*[lambda k, i, side=side: at[side, k, i] for side in "abc"])
         given = ", ".join([f"ptr {name}" for name in (*names, "%doubt")])
         whole.support["join"] = self.w.text("join", given, "internal", "alwaysinline nounwind")
@@ -174,7 +168,7 @@ class Scans(Points):
         for k, op in enumerate(self.part.body.ops):
             if op.kind != "fold":
                 continue
-            dtypes = [d for a, _, d in self.folded if a == k]
+            dtypes = [d for a, _, d in self.states if a == k]
             a, b = (
                 [w.set(f"load {llvm_type(d)}, ptr {side(k, i)}") for i, d in enumerate(dtypes)] for side in (left, right)
             )
@@ -223,14 +217,11 @@ class Scans(Points):
     def _fold(self, begin: str, end: str, bases: list[str], positions: Sequence[str]) -> None:
         w, part = self.w, self.part
         strides = part.inner_strides(part.loops - 1)
-
-        def at(i: str, first: bool) -> None:
-            part.element(i, bases, strides, positions, bool(part.guards), self.mine).run(first)
-
-        at(begin, True)
-        w.loop(w.set(f"add nuw nsw i64 {begin}, 1"), end, lambda i: at(i, False))
+        part.element(begin, bases, strides, positions, bool(part.guards), self.mine).run(True)
+        with w.each(w.set(f"add nuw nsw i64 {begin}, 1"), end) as at:
+            part.element(at, bases, strides, positions, bool(part.guards), self.mine).run(False)
         for k, op in enumerate(part.body.ops):
-            dtypes = [d for a, _, d in self.folded if a == k]
+            dtypes = [d for a, _, d in self.states if a == k]
             if op.kind == "fold" and _may_round(op.data, dtypes):
                 for i, dtype in enumerate(dtypes):
                     self._suspect_size(w.set(f"load {llvm_type(dtype)}, ptr {self.mine(k, i)}"), dtype)
@@ -240,53 +231,26 @@ class Scans(Points):
     def _scan_block(self, some: str) -> None:
         """`mine` becomes the total up to the thread, where it has elements; `before` that up to the one before it."""
         w = self.w
-
-        def step(level: str) -> None:
+        with w.each("0", str(WARP.bit_length() - 1)) as level:
             far = w.set(f"shl nuw nsw i64 1, {level}")
             self._from_lane(w.set(f"sub i64 {self.lane}, {far}"), self.mine, self.other)
-            there = w.set(f"and i1 {some}, {w.set(f'icmp sge i64 {self.lane}, {far}')}")
-            w.when(there, lambda: self._join(self.other, self.mine, self.mine))
-
-        w.loop("0", str(WARP.bit_length() - 1), step)
+            with w.where(w.set(f"and i1 {some}, {w.set(f'icmp sge i64 {self.lane}, {far}')}")):
+                self._join(self.other, self.mine, self.mine)
         self._from_lane(w.set(f"sub i64 {self.lane}, 1"), self.mine, self.before)
         w.when(w.set(f"icmp eq i64 {self.lane}, {WARP - 1}"), lambda: self._put(self.mine, self.of_warps, self.warp))
         self.simt.barrier()
 
-        def behind() -> None:
+        with w.where(w.set(f"and i1 {some}, {w.set(f'icmp ne i64 {self.warp}, 0')}")):
             self._get(self.of_warps, "0", self.start)
-
-            def more(j: str) -> None:
+            with w.each("1", self.warp) as j:
                 self._get(self.of_warps, j, self.other)
                 self._join(self.start, self.other, self.start)
-
-            w.loop("1", self.warp, more)
             self._join(self.start, self.mine, self.mine)
             inner = w.set(f"icmp ne i64 {self.lane}, 0")
-            w.when(inner, lambda: self._join(self.start, self.before, self.before))
-            w.when(w.set(f"xor i1 {inner}, true"), lambda: self._copy(self.start, self.before))
-
-        w.when(w.set(f"and i1 {some}, {w.set(f'icmp ne i64 {self.warp}, 0')}"), behind)
-
-    def _from_lane(self, lane: str, source: Numbers, goal: Numbers) -> None:
-        w, there = self.w, self.w.set(f"and i64 {lane}, {WARP - 1}")
-        for k, i, dtype in self.folded:
-            kind = llvm_type(dtype)
-            given = self.simt.shuffle(w.set(f"load {kind}, ptr {source(k, i)}"), kind, there)
-            w.do(f"store {kind} {given}, ptr {goal(k, i)}")
+            w.either(inner, lambda: self._join(self.start, self.before, self.before), lambda: self._copy(self.start, self.before))
 
     def _copy(self, source: Numbers, goal: Numbers) -> None:
         copy(self.w, self.part.body, source, goal)
-
-    def _put(self, source: Numbers, rooms: Sequence[str], at: str) -> None:
-        """Write numbers to arrays, one for each."""
-        for (k, i, dtype), room in zip(self.folded, rooms, strict=True):
-            value = self.w.set(f"load {llvm_type(dtype)}, ptr {source(k, i)}")
-            store(self.w, value, self.w.set(f"getelementptr {memory_type(dtype)}, ptr {room}, i64 {at}"), dtype)
-
-    def _get(self, rooms: Sequence[str], at: str, goal: Numbers) -> None:
-        for (k, i, dtype), room in zip(self.folded, rooms, strict=True):
-            place = self.w.set(f"getelementptr {memory_type(dtype)}, ptr {room}, i64 {at}")
-            self.w.do(f"store {llvm_type(dtype)} {load(self.w, place, dtype)}, ptr {goal(k, i)}")
 
     # -- among blocks
 
@@ -294,7 +258,7 @@ class Scans(Points):
         return self.w.set(f"getelementptr i64, ptr {name}, i64 {at}")
 
     def _arrays(self, name: str) -> list[str]:
-        return [f"%{name}{m}" for m in range(len(self.folded))]
+        return [f"%{name}{m}" for m in range(len(self.states))]
 
     def _publish(self, u: str) -> None:
         """The total of a tile, for the others of its group."""
@@ -318,45 +282,34 @@ class Scans(Points):
         groups = w.set(f"lshr i64 {w.set(f'add i64 {self.tiles}, {GROUP - 1}')}, 5")
         mine = w.set(f"add i64 {w.set(f'sub i64 {u}, {place}')}, {self.lane}")
 
-        def told() -> None:
+        with w.where(w.set(f"icmp slt i64 {self.lane}, {place}")):
             self._wait(self._word("%told", mine))
             self._get(self._arrays("total"), mine, self.mine)
-
-        w.when(w.set(f"icmp slt i64 {self.lane}, {place}"), told)
-
-        def step(level: str) -> None:
+        with w.each("0", str(GROUP.bit_length() - 1)) as level:
             lane = w.set(f"add i64 {self.lane}, {w.set(f'shl nuw nsw i64 1, {level}')}")
             self._from_lane(lane, self.mine, self.other)
-            w.when(w.set(f"icmp slt i64 {lane}, {place}"), lambda: self._join(self.mine, self.other, self.mine))
-
-        w.loop("0", str(GROUP.bit_length() - 1), step)
+            with w.where(w.set(f"icmp slt i64 {lane}, {place}")):
+                self._join(self.mine, self.other, self.mine)
         at = w.set(f"add i64 {w.set(f'mul i64 {row}, {groups}')}, {group}")
         leads = w.set(f"icmp eq i64 {self.lane}, 0")
         w.when(leads, lambda: self._lead(u, tile, place, group, at))
 
     def _lead(self, u: str, tile: str, place: str, group: str, at: str) -> None:
         w = self.w
-
-        def led() -> None:
+        with w.where(w.set(f"icmp ne i64 {group}, 0")):
             self._wait(self._word("%led", at))
             self._get(self._arrays("prefix"), at, self.other)
             some = w.set(f"icmp ne i64 {place}, 0")
-            w.when(some, lambda: self._join(self.other, self.mine, self.mine))
-            w.when(w.set(f"xor i1 {some}, true"), lambda: self._copy(self.other, self.mine))
-
-        w.when(w.set(f"icmp ne i64 {group}, 0"), led)
+            w.either(some, lambda: self._join(self.other, self.mine, self.mine), lambda: self._copy(self.other, self.mine))
         self._put(self.mine, self.to_tile, "0")
         more = w.set(f"icmp slt i64 {w.set(f'add i64 {tile}, 1')}, {self.tiles}")
-
-        def lead() -> None:
+        with w.where(w.set(f"and i1 {more}, {w.set(f'icmp eq i64 {place}, {GROUP - 1}')}")):
             self._wait(self._word("%told", u))
             self._get(self._arrays("total"), u, self.other)
             self._join(self.mine, self.other, self.mine)
             following = w.set(f"add i64 {at}, 1")
             self._put(self.mine, self._arrays("prefix"), following)
             self.simt.store_word(self._word("%led", following), "1")
-
-        w.when(w.set(f"and i1 {more}, {w.set(f'icmp eq i64 {place}, {GROUP - 1}')}"), lead)
 
     # -- through the tile
 
@@ -365,16 +318,13 @@ class Scans(Points):
         w, loop = self.w, self.loops - 1
         behind, inner = w.set(f"icmp ne i64 {tile}, 0"), w.set(f"icmp ne i64 {self.thread}, 0")
 
-        def joined() -> None:
+        with w.where(behind):
             self._get(self.to_tile, "0", self.other)
-            w.when(inner, lambda: self._join(self.other, self.before, self.before))
-            w.when(w.set(f"xor i1 {inner}, true"), lambda: self._copy(self.other, self.before))
-
-        w.when(behind, joined)
+            w.either(inner, lambda: self._join(self.other, self.before, self.before), lambda: self._copy(self.other, self.before))
         at = 0
         for one in self.joins:
             for k, i, part in one.states:
-                op, number, dtype = self.folded[at + part]
+                op, number, dtype = self.states[at + part]
                 value = w.set(f"load {llvm_type(dtype)}, ptr {self.before(op, number)}")
                 w.do(f"store {llvm_type(dtype)} {value}, ptr {states[k, i]}")
             at += len(one.dtypes)

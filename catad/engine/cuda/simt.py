@@ -5,7 +5,7 @@ intrinsics (LLVM, *User Guide for NVPTX Back-end*). A subclass prints other word
 kernel runs elsewhere (`catad/testing/emulator/`).
 
 A block has `threads` threads, a multiple of 32; 32 threads that follow each other are a warp. All threads of a warp must meet at
-a shuffle or ballot, and all threads of a block at a barrier.
+a shuffle, and all threads of a block at a barrier.
 """
 
 from __future__ import annotations
@@ -30,16 +30,20 @@ class Simt:
 
     # -- the whole kernel
 
-    def kernel(self, name: str, numbers: int, pointers: Sequence[str]) -> str:
+    def kernel(self, numbers: int, pointers: Sequence[str]) -> str:
         """The function of what the writer has: it is given `numbers` integers of 64 bits at %t, and pointers, each with its
         attributes and its name."""
         given = ", ".join([f"ptr noalias readonly byval([{numbers} x i64]) align 8 %t", *pointers])
         body = "\n".join(["entry:", *self.w.slots, *self.w.lines, "  ret void"])
-        return f"define ptx_kernel void @{name}({given}) convergent nounwind {{\n{body}\n}}\n"
+        return f"define ptx_kernel void @kernel({given}) convergent nounwind {{\n{body}\n}}\n"
 
-    def metadata(self, name: str) -> str:
+    def module(self, numbers: int, pointers: Sequence[str]) -> str:
+        """The module of the kernel that the writer has."""
+        return self.w.module([self.kernel(numbers, pointers)]) + self.metadata()
+
+    def metadata(self) -> str:
         """What ends the module."""
-        return f'!0 = !{{}}\n!nvvm.annotations = !{{!9}}\n!9 = !{{ptr @{name}, !"maxntidx", i32 {self.threads}}}\n'
+        return f'!0 = !{{}}\n!nvvm.annotations = !{{!9}}\n!9 = !{{ptr @kernel, !"maxntidx", i32 {self.threads}}}\n'
 
     # -- which thread this is, all i64
 
@@ -125,20 +129,11 @@ class Simt:
             whole = w.set(f"or i64 {low}, {w.set(f'shl i64 {high}, 32')}")
         return w.set(f"bitcast i{bits} {whole} to {kind}") if kind in ("float", "double") else whole
 
-    def ballot(self, condition: str) -> str:
-        """An i32 whose bit k says whether the condition holds in thread k of the warp."""
-        return self.w.intrinsic("llvm.nvvm.vote.ballot.sync", "i32", f"i32 {ALL}", f"i1 {condition}")
-
     # -- memory of all blocks
 
     def atomic(self, what: str, pointer: str, kind: str, value: str) -> str:
         """The number that was there before `what` ("add", "min", "umax", "xchg", ... of LLVM's atomicrmw) changed it."""
         return self.w.set(f"atomicrmw {what} ptr {pointer}, {kind} {value} {DEVICE} monotonic")
-
-    def exchange(self, pointer: str, kind: str, expected: str, value: str) -> tuple[str, str]:
-        """Write a value where the expected integer is; what was there before, and whether it was written."""
-        pair = self.w.set(f"cmpxchg ptr {pointer}, {kind} {expected}, {kind} {value} {DEVICE} monotonic monotonic")
-        return tuple([self.w.set(f"extractvalue {{ {kind}, i1 }} {pair}, {k}") for k in range(2)])  # type: ignore[return-value]
 
     def load_word(self, pointer: str, kind: str = "i64") -> str:
         """A word that another block may write: what that block had written before it is seen from here on."""
@@ -147,10 +142,6 @@ class Simt:
     def store_word(self, pointer: str, value: str, kind: str = "i64") -> None:
         """Write a word that other blocks wait for, after all that this thread has written."""
         self.w.do(f"store atomic {kind} {value}, ptr {pointer} {DEVICE} release, align {_BITS[kind] // 8}")
-
-    def fence(self) -> None:
-        """What this thread has written is seen by other blocks before what it writes from here on."""
-        self.w.do(f"fence {DEVICE} acq_rel")
 
     def _call(self, name: str) -> None:
         self.w.support.setdefault(name, f"declare void @{name}()")

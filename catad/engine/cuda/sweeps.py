@@ -10,15 +10,14 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from catad.engine.cuda.kernel import Device, code_of
+from catad.engine.cuda.kernel import Compiled, Device, code_of, contiguous, start
 from catad.engine.cuda.points import MOST_NUMBERS
 from catad.engine.cuda.simt import Simt
-from catad.engine.machine import Compiled
-from catad.engine.stages.bin_boxes import contiguous
 from catad.engine.text.binned import nth
 from catad.engine.text.numbers import add, called, load, store
 from catad.errors import CannotPrint
@@ -105,8 +104,7 @@ class Sweeps:
         w.loop(mine, self.lanes, self._lane, together)
         pointers = [f"ptr noalias readonly %in{j}" for j in range(len(step.inputs))]
         pointers += [f"ptr noalias %out{j}" for j in range(len(step.outputs))]
-        kernel = self.simt.kernel("kernel", 2, pointers)
-        return w.module([kernel]) + self.simt.metadata("kernel")
+        return self.simt.module(2, pointers)
 
     def _lane(self, u: str) -> None:
         """All steps of a lane."""
@@ -116,11 +114,9 @@ class Sweeps:
             w.do(f"store {llvm_type(dtype)} {value}, ptr {slot}")
         fixed = {step.inputs[j]: self._read(j, u) for j in range(k, k + given)}
 
-        def one(i: str) -> None:
+        with w.each("0", self.steps) as i:
             at = w.set(f"sub i64 {w.set(f'sub i64 {self.steps}, 1')}, {i}") if step.reverse else i
             self._step(u, at, dict(fixed))
-
-        w.loop("0", self.steps, one)
         for j, (slot, (v, dtype)) in enumerate(zip(self.slots, self.carried, strict=True)):
             self._write(j, v, u, u, w.set(f"load {llvm_type(dtype)}, ptr {slot}"))
 
@@ -155,14 +151,8 @@ class Sweeps:
     def _write(self, j: int, v: int, u: str, at: str, value: str) -> None:
         """A number of result j; of what all lanes share, the first lane writes it."""
         w, dtype = self.w, np.dtype(self.step.values[v].dtype)
-
-        def put() -> None:
+        with nullcontext() if self.step.values[v].own else w.where(w.set(f"icmp eq i64 {u}, 0")):
             store(w, value, nth(w, f"%out{j}", dtype, at), dtype)
-
-        if self.step.values[v].own:
-            put()
-        else:
-            w.when(w.set(f"icmp eq i64 {u}, 0"), put)
 
 
 _INT = np.dtype(np.int64)
@@ -174,24 +164,12 @@ class LanesSweep(Compiled):
     def __init__(self, device: Device, box: Sweep, ins: tuple[Tensor, ...], step: Lanewise, lanes: int) -> None:
         self.device, self.lanes, self.n, self.outs = device, lanes, box.n, box.typed(ins)
         self.code = code_of(Sweeps, step, device.dialect)
-
-    @property
-    def seconds(self) -> tuple[float, ...]:
-        """The time that compiling took."""
-        return (self.code.ptx.seconds,)
-
-    def prepared(self, ins: tuple[Tensor, ...]) -> str:
-        """Compile; the PTX."""
-        return self.code.ptx.text
+        self.parts = (self.code,)
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:
-        device = self.device
         given = [contiguous(a) for a in arrays]
-        outs = [device.empty(space.shape, space.dtype) for space in self.outs]
-        blocks = min(-(-self.lanes // Sweeps.threads), device.most)
-        if blocks:
-            places = [device.address(a) for a in (*given, *outs)]
-            device.launch(self.code, blocks, array("q", [self.lanes, self.n]), places)
+        outs = [self.device.empty(space.shape, space.dtype) for space in self.outs]
+        start(self.device, self.code, self.lanes, array("q", [self.lanes, self.n]), (*given, *outs))
         return outs[0] if len(outs) == 1 else outs
 
 

@@ -8,15 +8,15 @@ than the architecture named here.
 from __future__ import annotations
 
 import hashlib
-import threading
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
 from catad.engine import store
 from catad.engine.llvm import lock, with_module
+from catad.recent import Recent
 from catad.version import __version__
 
 VERSION = "ptx80"
@@ -69,8 +69,7 @@ def _target(architecture: str) -> _NVPTX:
         return _NVPTX(architecture)
 
 
-_keeping = threading.Lock()
-_recent: OrderedDict[tuple[str, str], Ptx] = OrderedDict()
+_recent: Recent[tuple[str, str], Ptx] = Recent(KEPT)
 
 
 def ptx(text: str | Callable[[], str], key: str | None = None, architecture: str = DEFAULT) -> Ptx:
@@ -83,24 +82,17 @@ def ptx(text: str | Callable[[], str], key: str | None = None, architecture: str
     """
     if key is None:
         text = key = text if isinstance(text, str) else text()
-    with _keeping:
-        found = _recent.get((key, architecture))
-        if found is not None:
-            counts["reused"] += 1
-            _recent.move_to_end((key, architecture))
-            return found
-    made = _made(text, key, architecture)
-    with _keeping:
-        _recent[key, architecture] = made
-        while len(_recent) > KEPT:
-            _recent.popitem(last=False)
-    return made
+    found = _recent.get((key, architecture))
+    if found is None:
+        found = _recent[key, architecture] = _made(text, key, architecture)
+    else:
+        counts["reused"] += 1
+    return found
 
 
 def forget() -> None:
     """Let go of all texts in the process; those on disk stay there."""
-    with _keeping:
-        _recent.clear()
+    _recent.clear()
 
 
 def _made(text: str | Callable[[], str], key: str, architecture: str) -> Ptx:
@@ -130,9 +122,3 @@ def _llvmlite() -> str:
     import llvmlite  # the package alone, without LLVM
 
     return f"llvmlite {llvmlite.__version__}"
-
-
-def optimised(text: str, architecture: str = DEFAULT) -> str:
-    """The LLVM IR that the pipeline makes of a text, for people who want to see what came out."""
-    made: str = with_module(text, lambda: _target(architecture), lambda llvm, module: str(module), LEVEL)
-    return made

@@ -14,11 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from catad.engine.cuda.checks import unnoted
-from catad.engine.cuda.kernel import Code, Device, code_of
+from catad.engine.cuda.kernel import Code, Compiled, Device, code_of, contiguous, start
 from catad.engine.cuda.simt import Simt
 from catad.engine.in_force import every_call
-from catad.engine.machine import Compiled
-from catad.engine.stages.bin_boxes import contiguous
 from catad.engine.text.binned import nth
 from catad.engine.text.numbers import add, cast, load, store
 from catad.linear.clear import ClearedAt
@@ -69,8 +67,7 @@ class Written:
         mine, together = self.simt.everywhere()
         w.loop(mine, self.fields[0], self._position if self.what == "position" else self._number, together)
         pointers = ["ptr noalias readonly %index", "ptr noalias readonly %source", "ptr noalias %goal"]
-        kernel = self.simt.kernel("kernel", len(FIELDS), pointers)
-        return w.module([kernel]) + self.simt.metadata("kernel")
+        return self.simt.module(len(FIELDS), pointers)
 
     def _position(self, u: str) -> None:
         w = self.w
@@ -89,7 +86,7 @@ class Written:
         if self.what == "last":
             store(w, cast(w, "-1", _INT, self.by), nth(w, "%goal", self.by, u), self.by)
 
-        def put() -> None:
+        with w.where(inside):
             row = w.set(f"add i64 {w.set(f'mul i64 {block}, {places}')}, {place}")
             to = w.set(f"add i64 {w.set(f'mul i64 {row}, {rest}')}, {c}")
             if self.what == "note":
@@ -102,8 +99,6 @@ class Written:
                 self._add(u, to)
             else:
                 self._move(u, to)
-
-        w.when(inside, put)
 
     def _last(self, u: str, position: str, index: str, to: str) -> None:
         w = self.w
@@ -120,12 +115,9 @@ class Written:
             own, other = (w.set(f"urem i64 {k}, {self.same}") for k in (own, other))
         there = w.set(f"icmp ne i64 {word}, 0")
         about = w.set(f"add i64 {w.set(f'mul i64 {i}, {self.fields[2]}')}, {place}")
-
-        def note() -> None:
+        with w.where(w.set(f"and i1 {there}, {w.set(f'icmp ne i64 {own}, {other}')}")):
             for k, what in enumerate(("min", "max")):
                 self.simt.atomic(what, nth(w, "%goal", _INT, str(k)), "i64", about)
-
-        w.when(w.set(f"and i1 {there}, {w.set(f'icmp ne i64 {own}, {other}')}"), note)
 
     def _add(self, u: str, to: str) -> None:
         w, dtype = self.w, self.number
@@ -147,21 +139,11 @@ class _Kernels(Compiled):
     def __init__(self, device: Device, moved: Sequence[Moved]) -> None:
         self.device = device
         self.codes: dict[str, Code] = {one.what: code_of(Written, one, device.dialect) for one in moved}
-
-    @property
-    def seconds(self) -> tuple[float, ...]:
-        """The time that compiling took."""
-        return tuple([code.ptx.seconds for code in self.codes.values()])
-
-    def prepared(self, ins: tuple[Tensor, ...]) -> str:
-        """Compile; the PTX."""
-        return "".join([code.ptx.text for code in self.codes.values()])
+        self.parts = [*self.codes.values()]
 
     def launch(self, what: str, arrays: Sequence[Any], numbers: Sequence[int]) -> None:
         """Start a kernel on indices, a source and a goal, unless it has no work."""
-        if numbers[0]:
-            blocks = min(-(-numbers[0] // Written.threads), self.device.most)
-            self.device.launch(self.codes[what], blocks, array("q", numbers), [self.device.address(a) for a in arrays])
+        start(self.device, self.codes[what], numbers[0], array("q", numbers), arrays)
 
 
 class WrittenAt(_Kernels):

@@ -7,7 +7,7 @@ softmax and layer norms along rows, or what the threads of a block exchange in s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -75,15 +75,10 @@ def _row_axis(axes: Sequence[Affine], loop: int) -> int | None:
     return found[0] if len(found) == 1 and axes[found[0]] == along(loop) else None
 
 
-def grouped(
-    found: Partition, reads: Sequence[Collection[int]], taken: Collection[int], passes: Iterable[Sequence[int]]
-) -> list[Group]:
-    """The groups of a partition; `reads` are the wires that each item reads.
-
-    Items that are `taken` run in others, and those of `passes` run together.
-    """
+def grouped(found: Partition, reads: Sequence[Collection[int]], taken: Collection[int] = ()) -> list[Group]:
+    """The groups of a partition; `reads` are the wires that each item reads. Items that are `taken` run in others."""
     groups: list[Group] = []
-    of: dict[int, Collection[int]] = {g: unit for unit in passes for g in unit}
+    of: dict[int, Collection[int]] = {}
     for g, item in enumerate(found.items):
         if not isinstance(item, Stage) or g in taken or item.needs or 0 in item.shape:
             continue
@@ -133,24 +128,6 @@ def further(found: Partition, group: Group) -> list[Group]:
     return made
 
 
-def rows_of(
-    stages: Sequence[Ready],
-    places: Sequence[int],
-    groups: Sequence[Group],
-    ins: Sequence[int],
-    outs: Sequence[int],
-    wires: Sequence[Tensor],
-) -> Rows:
-    """The stages at some places of a group, which reads the wires `ins`, and of which others read `outs`; the group comes with
-    what is `further`."""
-    made = [place.wire for stage in stages for place in stage.writes]
-    between = [k for k in made if k not in outs]
-    number = {k: i for i, k in enumerate((*ins, *outs, *between))} | {-1: -1}
-    arrays = [tuple([number[place.wire] for place in (*stage.reads, *stage.writes)]) for stage in stages]
-    ways = [Along(one.size, tuple([one.loops[g] for g in places]), tuple([one.axes[k] for k in between])) for one in groups]
-    return Rows(tuple(stages), tuple(arrays), tuple([wires[k] for k in between]), tuple(ways))
-
-
 class United(NamedTuple):
     """A group as one unit: its rows, the wires that it reads, and those that others read."""
 
@@ -181,8 +158,14 @@ def united(
         return None
     ins = tuple(dict.fromkeys([k for own in (*read, more) for k in own if k not in made]))
     outs = tuple([k for k in made if k in others])
-    rows = rows_of([*stages.values()], [*stages], [group, *further(found, group)], ins, outs, wires)
-    return United(rows, ins, outs)
+    between = [k for k in made if k not in outs]
+    number = {k: i for i, k in enumerate((*ins, *outs, *between))} | {-1: -1}
+    arrays = [tuple([number[place.wire] for place in (*stage.reads, *stage.writes)]) for stage in stages.values()]
+    ways = [
+        Along(one.size, tuple([one.loops[g] for g in stages]), tuple([one.axes[k] for k in between]))
+        for one in (group, *further(found, group))
+    ]
+    return United(Rows(tuple(stages.values()), tuple(arrays), found.wiring.spaces(between), tuple(ways)), ins, outs)
 
 
 def in_order(units: Sequence[Sequence[int]], reads: Sequence[Collection[int]], makes: Mapping[int, int]) -> list[Sequence[int]]:

@@ -130,6 +130,14 @@ def _needed(stage: Stage, roots: Sequence[int | FoldResult]) -> _Needed:
     return needed
 
 
+def strides_of(space: Tensor) -> tuple[int, ...]:
+    """The strides in bytes of a contiguous array."""
+    steps = [space.dtype.itemsize]
+    for n in reversed(space.shape[1:]):
+        steps.append(steps[-1] * n)
+    return tuple(reversed(steps[: space.ndim]))
+
+
 class Loop(NamedTuple):
     """One loop of a nest: its size, whether states are carried along it, the stride of each array, the step of each test."""
 

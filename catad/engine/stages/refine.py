@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from catad.engine.stages.access import Access, affine, along, composed, groups, moved
-from catad.engine.stages.stage import Coordinates, Load, Stage, Work, identity
+from catad.engine.stages.access import affine, along, composed, groups, moved
+from catad.engine.stages.stage import Coordinates, Stage, Work, identity
 
 
 def common(first: Sequence[int], second: Sequence[int]) -> tuple[int, ...] | None:
@@ -44,7 +44,7 @@ def split_stage(stage: Stage, fine: Sequence[int]) -> Stage | None:
     if at is None or axis is None:
         return None
     inputs = [(value, load._replace(access=moved(load.access, at))) for value, load in stage.inputs]
-    loads = {_key(load): value for value, load in inputs}
+    loads = {load.key: value for value, load in inputs}
     made = {k: (value, _through(own, at)) for k, (value, own) in stage.made.items()}
     folded = {k: (value, _through(own, at)) for k, (value, own) in stage.folded.items()}
     new = replace(stage, shape=tuple(fine), axis=axis, loads=loads, inputs=inputs, made=made, folded=folded)
@@ -91,7 +91,3 @@ def _axis(at: Coordinates, axis: Sequence[int], ordered: bool) -> tuple[int, ...
     if any(not own or (ordered and len(own) > 1) for own in found):
         return None
     return tuple([label for own in found for label in own])
-
-
-def _key(load: Load) -> tuple[int, Access, int, int]:
-    return load.wire, load.access, load.by, load.axis

@@ -23,7 +23,7 @@ from catad.scalar.vector_math import composed
 from catad.scalar.vocabulary import FREE
 from catad.spaces import Tensor
 from catad.vector.map import Map
-from catad.wiring import Box, Wiring
+from catad.wiring import Box, Wiring, replaced
 
 MOST = 300  # operations of a piece: a longer loop is not vectorised (see `WIDE` in nest.py)
 INLINED = 8  # operations within exp, sin and their like that count as one more (60 sines compile in a second)
@@ -38,13 +38,12 @@ class Piece(NamedTuple):
 
 def split(wiring: Wiring) -> Wiring:
     """The wiring with its long maps cut."""
-    wires, boxes = list(wiring.wires), list[Box]()
-    for box in wiring.boxes:
-        found = _pieces(wiring, box) if isinstance(box.primitive, Map) else ()
-        boxes += _laid_out(box, found, wires) if found else [box]
-    if len(boxes) == len(wiring.boxes):
-        return wiring
-    return Wiring(wiring.dom, wiring.cod, tuple(wires), wiring.inputs, tuple(boxes), wiring.outputs)
+
+    def cut(wires: list[Tensor], box: Box, _: Map) -> list[Box]:
+        found = _pieces(wiring, box)
+        return _laid_out(box, found, wires) if found else [box]
+
+    return replaced(wiring, {Map: cut})
 
 
 def length(function: Function) -> int:

@@ -12,8 +12,9 @@ import numpy as np
 
 from catad.engine.stages.access import Access, affine, along, straight
 from catad.engine.stages.body import Body, Sink, Source, state_dtypes
-from catad.engine.stages.layout import Place, Ready
+from catad.engine.stages.layout import Place, Ready, layout, strides_of
 from catad.engine.stages.stage import FoldResult, Op
+from catad.spaces import Tensor
 
 
 class Rest(NamedTuple):
@@ -58,6 +59,19 @@ def split_reduction(stage: Ready, last: int) -> SplitReduction:
     ops = stage.body.ops if axis else tuple([op for op in stage.body.ops if op.kind != "fold"])
     first = stage._replace(axis=axis, body=stage.body._replace(ops=ops, sinks=tuple(sinks)), writes=tuple(writes))
     return SplitReduction(first, outs, tuple(between), tuple(rest))
+
+
+def in_two(
+    stage: Ready, strides: Sequence[Sequence[int]], results: Sequence[Sequence[int]], first: Sequence[int] = ()
+) -> SplitReduction:
+    """The stage split so that its first part can be laid out over arrays and results with these strides; numbers of `last` axes
+    that are tried before others."""
+    for last in (*first, *reversed(range(1, len(stage.axis)))):
+        found = split_reduction(stage, last)
+        between = [strides_of(Tensor(shape, dtype)) for shape, dtype in found.between]
+        if layout(found.first, [*strides, *[results[k] for k in found.outs], *between]) is not None:
+            break
+    return found
 
 
 def _rest(

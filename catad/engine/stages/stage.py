@@ -30,6 +30,11 @@ class Load(NamedTuple):
     axis: int = -1
     size: int = 0
 
+    @property
+    def key(self) -> tuple[int, Access, int, int]:
+        """What is read once."""
+        return self.wire, self.access, self.by, self.axis
+
 
 class Op(NamedTuple):
     """Work at each index: `kind` with its static `data`, on values; its results are the values `first`, `first + 1`, ...
@@ -80,12 +85,11 @@ class Stage:
 
     def load(self, load: Load) -> int:
         """The value of an array read at an access, read once."""
-        key = (load.wire, load.access, load.by, load.axis)
-        if key not in self.loads:
-            self.loads[key] = self.fresh()
-            self.inputs.append((self.loads[key], load))
+        if load.key not in self.loads:
+            self.loads[load.key] = self.fresh()
+            self.inputs.append((self.loads[load.key], load))
             self.wires.add(load.wire)
-        return self.loads[key]
+        return self.loads[load.key]
 
     def add(self, kind: str, data: Any, args: Sequence[int], count: int) -> Op:
         """Some work on values; the same work is done once."""

@@ -16,7 +16,7 @@ from catad.linear.reindex import Axis, Reshaped, StridedCopy, whole
 from catad.scalar import Function, Node
 from catad.spaces import Tensor
 from catad.vector.map import Map
-from catad.wiring import Box, Wiring
+from catad.wiring import Box, Wiring, replaced
 
 _ADDED = Function.make(1, [scalar.apply("add", scalar.param(0), scalar.const(0.0))])  # -0.0 becomes 0.0, as added to it
 
@@ -32,22 +32,21 @@ class Tiles(NamedTuple):
 def tiled(wiring: Wiring) -> Wiring:
     """The wiring with such sums written as views."""
     moves = {box.outs[0]: box for box in wiring.boxes if isinstance(box.primitive, StridedCopy)}
-    wires, boxes, written = list(wiring.wires), list[Box](), set[int]()
-    for box in wiring.boxes:
-        found = _tiles(moves, box) if len(box.ins) > 1 and isinstance(box.primitive, Map) else None
+    written = set[int]()
+
+    def repeated(wires: list[Tensor], box: Box, _: Map) -> list[Box]:
+        found = _tiles(moves, box) if len(box.ins) > 1 else None
         if found is None or not wires[found.wire].is_float:
-            boxes.append(box)
-            continue
-        wire = found.wire
+            return [box]
+        wire, made = found.wire, list[Box]()
         if wire not in written:
             wire = len(wires)
             wires.append(wires[found.wire])
-            boxes.append(Box(Map(_ADDED), (found.wire,), (wire,)))
-        boxes += _repeated(wires, wire, found, box.outs)
+            made.append(Box(Map(_ADDED), (found.wire,), (wire,)))
         written.update(box.outs)
-    if not written:
-        return wiring
-    return Wiring(wiring.dom, wiring.cod, tuple(wires), wiring.inputs, tuple(boxes), wiring.outputs)
+        return [*made, *_repeated(wires, wire, found, box.outs)]
+
+    return replaced(wiring, {Map: repeated})
 
 
 def _tiles(moves: Mapping[int, Box], box: Box) -> Tiles | None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from catad.engine.stages.access import Access, along, moved
 from catad.engine.stages.group import Along, Rows
-from catad.engine.stages.layout import Layout, Place, Ready, layout
+from catad.engine.stages.layout import Layout, Place, Ready, layout, strides_of
 from catad.engine.stages.table import Table
 from catad.spaces import Tensor
 
@@ -46,7 +46,7 @@ def turns(rows: Rows, ways: Sequence[Along], size: int, strides: Sequence[Sequen
     Arguments and results have these strides, and what the stages exchange has those of C order. None where a stage cannot be
     laid out, or not every turn as the first.
     """
-    given = [*strides, *[_strides(room) for room in rooms(rows, ways, size)]]
+    given = [*strides, *[strides_of(room) for room in rooms(rows, ways, size)]]
     made = []
     for g, (stage, numbers) in enumerate(zip(rows.stages, rows.arrays, strict=True)):
         own = [given[k] if k >= 0 else (1,) for k in numbers]
@@ -83,11 +83,3 @@ def _at_rows(stage: Ready, sizes: Mapping[int, int], rows: Mapping[int, int], fi
     shape = tuple([sizes.get(k, n) for k, n in enumerate(stage.shape)])
     places = [place(one, still) for one, still in zip((*stage.reads, *stage.writes), fixed, strict=True)]
     return stage._replace(shape=shape, reads=tuple(places[: len(stage.reads)]), writes=tuple(places[len(stage.reads) :]))
-
-
-def _strides(space: Tensor) -> tuple[int, ...]:
-    """The strides of an array in C order."""
-    found = [space.dtype.itemsize]
-    for n in reversed(space.shape[1:]):
-        found.append(found[-1] * n)
-    return tuple(reversed(found[: len(space.shape)]))

@@ -18,7 +18,6 @@ from catad.scalar.ir import depends, postorder
 from catad.scalar.simplify import replace
 
 MOST = 3  # conditions: at most eight loops
-FAR = 2  # times as much work
 
 
 class Choice(NamedTuple):
@@ -86,20 +85,3 @@ def _with(body: Body, k: int, op: Op, outputs: tuple[Node, ...] | list[Node]) ->
     made = Function.make(op.data.arity, tuple(outputs))
     ops = (*body.ops[:k], op._replace(data=made), *body.ops[k + 1 :])
     return body._replace(ops=ops)
-
-
-class Usual(NamedTuple):
-    """A condition over the arguments of an operator, and the operator where it holds."""
-
-    condition: Function
-    op: Function
-
-
-def usual(op: Function) -> Usual | None:
-    """A condition under which an operator is far less work than elsewhere, where it says so: it is worth a branch."""
-    if any(node.op != "select" or node.args[0] is not op.outputs[0].args[0] for node in op.outputs):
-        return None
-    condition, then, other = (Function.make(op.arity, [node.args[k] for node in op.outputs]) for k in range(3))
-    if scalar.operations(other) < FAR * (scalar.operations(condition) + scalar.operations(then)):
-        return None
-    return Usual(Function.make(op.arity, condition.outputs[:1]), then)

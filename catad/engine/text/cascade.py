@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 
@@ -82,7 +83,7 @@ def copy(w: Writer, body: Body, source: Numbers, goal: Numbers) -> None:
 class Cascade:
     """The levels above the states of `width` lanes, as one function of a kernel goes on; `state(lane)` has the numbers of one.
 
-    `each` runs what it is given for every lane that is in use.
+    `each` is around what is written for every lane that is in use.
     """
 
     def __init__(
@@ -91,12 +92,11 @@ class Cascade:
         body: Body,
         width: int,
         state: Callable[[str], Numbers],
-        each: Callable[[Callable[[str], None]], None],
+        each: Callable[[], AbstractContextManager[str]] = lambda: nullcontext("0"),
     ) -> None:
         self.w, self.body, self.width, self.state, self.each = w, body, width, state, each
         self.rooms = {(k, i): (w.slot(llvm_type(d), LEVELS * width), llvm_type(d)) for k, i, d in folded(body)}
-        self.pushed = w.slot("i64")
-        w.do(f"store i64 0, ptr {self.pushed}")
+        self.pushed = w.slot("i64", start="0")
         loops = any(node.op == "loop" for op in body.ops if op.kind == "fold" for node in postorder(op.data.outputs))
         self.selects = w.gpu and not loops and width == 1  # joins with a level that is not set yet are then thrown away
         if self.selects:
@@ -141,20 +141,16 @@ class Cascade:
     def _into(self, level: str, before: str, source: Callable[[str], Numbers]) -> None:
         """Join into a level that has joined `before` totals since it began."""
         w = self.w
-
-        def begin(lane: str) -> None:
-            copy(w, self.body, source(lane), self._level(level, lane))
-
-        def more(lane: str) -> None:
-            goal = self._level(level, lane)
-            join(w, self.body, goal, source(lane), goal)
-
         fresh = w.set(f"icmp eq i64 {before}, 0")
         if self.selects:
-            self.each(lambda lane: self._chosen(fresh, source(lane), self._level(level, lane)))
+            with self.each() as lane:
+                self._chosen(fresh, source(lane), self._level(level, lane))
             return
-        w.when(fresh, lambda: self.each(begin))
-        w.when(w.set(f"xor i1 {fresh}, true"), lambda: self.each(more))
+        with w.where(fresh), self.each() as lane:
+            copy(w, self.body, source(lane), self._level(level, lane))
+        with w.otherwise(fresh), self.each() as lane:
+            goal = self._level(level, lane)
+            join(w, self.body, goal, source(lane), goal)
 
     def _chosen(self, fresh: str, source: Numbers, goal: Numbers) -> None:
         """As `_into`, without branches, which cost a GPU more than an operator does."""
@@ -176,12 +172,9 @@ class Cascade:
             last = w.set(f"icmp eq i64 {k}, {LEVELS - 1}")
             mask = w.set(f"select i1 {last}, i64 -1, i64 {RADIX - 1}")
             some = w.set(f"icmp ne i64 {w.set(f'and i64 {gone}, {mask}')}, 0")
-
-            def lane(at: str) -> None:
-                state = self.state(at)
-                join(w, self.body, self._level(k, at), state, state)
-
-            w.when(some, lambda: self.each(lane))
+            with w.where(some), self.each() as lane:
+                state = self.state(lane)
+                join(w, self.body, self._level(k, lane), state, state)
 
         w.when(w.set(f"icmp ne i64 {count}, 0"), lambda: self._levels(0, level))
 
@@ -205,15 +198,9 @@ def halve(w: Writer, body: Body, state: Callable[[str], Numbers], width: int) ->
 def neighbours(w: Writer, count: str, pair: Callable[[str, str], None]) -> None:
     """Join so many totals into the first, in their order: of each two neighbours the right into the left, level by level."""
     least = w.set(f"sub i64 {count}, 1")
-
-    def level(k: str) -> None:
+    with w.where(w.set(f"icmp sgt i64 {count}, 1")), w.each("0", "48") as k:
         gap, twice = w.set(f"shl i64 1, {k}"), w.set(f"add i64 {k}, 1")
         pairs = w.set(f"lshr i64 {w.set(f'add i64 {least}, {gap}')}, {twice}")
-
-        def one(m: str) -> None:
+        with w.each("0", pairs) as m:
             left = w.set(f"shl i64 {m}, {twice}")
             pair(left, w.set(f"add i64 {left}, {gap}"))
-
-        w.loop("0", pairs, one)
-
-    w.when(w.set(f"icmp sgt i64 {count}, 1"), lambda: w.loop("0", "48", level))

@@ -99,12 +99,10 @@ class Element:
                 kept[j] = kind, self.w.slot(kind)
                 self.w.do(f"store {kind} {literal(source.fill, dtype)}, ptr {kept[j][1]}")
 
-        def read() -> None:
+        with self.w.where(self.inside(guard)):
             for j, (kind, slot) in kept.items():
                 value = load(self.w, self.pointer(j), np.dtype(self.body.sources[j].dtype))
                 self.w.do(f"store {kind} {value}, ptr {slot}")
-
-        self.w.when(self.inside(guard), read)
         self.at.update({j: self.w.set(f"load {kind}, ptr {slot}") for j, (kind, slot) in kept.items()})
 
     def _taken(self, j: int, by: int, dtype: np.dtype[Any]) -> str:

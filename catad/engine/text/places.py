@@ -11,11 +11,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from catad.engine.stages.body import Sink, Source
-from catad.engine.stages.layout import Kernel
+from catad.engine.stages.body import Sink, Source, state_dtypes
+from catad.engine.stages.layout import Kernel, folds_alone
+from catad.engine.stages.stage import FoldResult
+from catad.engine.stages.unswitch import MOST, choice
+from catad.engine.text.cascade import LEAF, Cascade, leaves
 from catad.engine.text.element import Element
-from catad.engine.text.numbers import memory_type
-from catad.scalar.llvm_writer import Writer
+from catad.engine.text.numbers import called, memory_type, store
+from catad.scalar.llvm_writer import Writer, llvm_type
 
 Guarded = bool | Sequence[str]  # whether guards are tested at an index, or for each of them whether it holds
 
@@ -186,6 +189,82 @@ class Places:
 
         return Element(self.w, self.body, pointer, state, None if guarded is False else inside, self.at_index, self.kernel.rare)
 
+    # -- states
+
+    def slots(self, count: int = 1) -> dict[tuple[int, int], tuple[str, str]]:
+        """Stack slots for so many of each state, and their types: by the operation and the number."""
+        dtypes = {(k, i): dtype for k, op in enumerate(self.body.ops) for i, dtype in enumerate(state_dtypes(self.body, op))}
+        return {at: (self.w.slot(llvm_type(dtype), count), llvm_type(dtype)) for at, dtype in dtypes.items()}
+
+    def _along(self, n: str, step: Callable[..., None], cascade: Cascade | None) -> None:
+        """All steps of lines; folds in leaves that a cascade joins, where there is one."""
+        w, begin = self.w, "0"
+        if cascade is None:
+            step("0", first=True)
+            w.loop("1", n, step)
+            return
+        if not folds_alone(self.body):
+            step("0", first=True)
+            begin = w.least(n, str(LEAF))
+            w.loop("1", begin, step)
+
+        def leaf(start: str, stop: str) -> None:
+            self._next_leaf(cascade, start, begin)
+            step(start, anew=True)
+            w.loop(w.set(f"add i64 {start}, 1"), stop, step)
+
+        leaves(w, begin, n, leaf)
+        cascade.total()
+
+    def _next_leaf(self, cascade: Cascade, start: str, begin: str) -> None:
+        """Take the leaf before into the cascade, where there is one."""
+        if begin == "0":
+            self.w.when(self.w.set(f"icmp ne i64 {start}, 0"), cascade.push)
+        else:
+            cascade.push()
+
+    def _at_step(
+        self, s: str, bases: Sequence[str], positions: Sequence[str], along: Sequence[str], axis: int
+    ) -> tuple[list[str], list[str]]:
+        """Addresses at a step of the axis, and within which lanes the guards hold there."""
+        w, here = self.w, []
+        for j, array in enumerate(self.arrays):
+            far = w.set(f"mul i64 {along[j]}, {s}")
+            step = f"add i64 {bases[j]}, {far}" if is_index(array) else f"getelementptr i8, ptr {bases[j]}, i64 {far}"
+            here.append(w.set(step))
+        return here, self.positions_at(positions, axis, s)
+
+    def _store_folds(self, state: Callable[[int, int], str], pointer: Callable[[int], str]) -> None:
+        """Write the results of folds, given where their states are and where array j lies."""
+        for j, sink in enumerate(self.body.sinks):
+            if isinstance(sink.value, FoldResult):
+                dtype = np.dtype(sink.dtype)
+                value = self.w.set(f"load {llvm_type(dtype)}, ptr {state(sink.value.op, sink.value.part)}")
+                store(self.w, value, pointer(len(self.body.sources) + j), dtype)
+
+    # -- what a row shares
+
+    def sides(self, here: Callable[[], Element], run: Callable[[], None], left: int = MOST) -> None:
+        """What `run` writes, once for each side of the conditions that a row shares, with the body of that side."""
+        still = {
+            j
+            for j, source in enumerate(self.body.sources)
+            if self.kernel.classes[j] == "z" and source.guard < 0 and source.by < 0
+        }
+        found = choice(self.body, still) if left else None
+        if found is None:
+            run()
+            return
+        element = here()
+        values = [element.value(a) for a in found.args]
+        (holds,) = called(self.w, found.condition, [element.dtypes[a] for a in found.args], values)
+        whole = self.body
+        for body, taken in ((found.yes, holds), (found.no, self.w.set(f"xor i1 {holds}, true"))):
+            self.body = body
+            with self.w.where(taken):
+                self.sides(here, run, left - 1)
+        self.body = whole
+
     def inner_strides(self, loop: int) -> list[str]:
         """The strides of a loop that addresses need: of loop indices and of what does not lie contiguously."""
         return [
@@ -197,3 +276,8 @@ class Places:
 def is_index(array: Source | Sink) -> bool:
     """True where it is a loop index, and no array."""
     return isinstance(array, Source) and array.is_index
+
+
+def no_state(op: int, k: int) -> str:
+    """Where the states of a map are."""
+    raise AssertionError("a pointwise stage has no states")

@@ -13,8 +13,7 @@ from numpy.lib.array_utils import byte_bounds
 from catad.engine import profile
 from catad.engine.backend import Engine, Step
 from catad.engine.cuda.kernel import Code
-from catad.engine.cuda.machine import GpuMachine
-from catad.engine.steps import steps
+from catad.engine.cuda.steps import steps
 from catad.testing.emulator.schedule import Emulator, noise
 from catad.testing.emulator.words import Coroutines, Ends
 from catad.wiring import Wiring
@@ -111,4 +110,4 @@ class EmulatedGpu(Engine):
 
     def steps(self, wiring: Wiring) -> list[Step]:
         """Kernels, and boxes that run by themselves."""
-        return steps(wiring, GpuMachine(self.device))
+        return steps(wiring, self.device)

@@ -157,7 +157,7 @@ class _Slot:
         self.met[warp] = status == {AT_WARP} and len(set(own[:, _SITE].tolist())) == 1
         self.able[warp] = free or self.met[warp]
         if AT_WARP in status and not self.able[warp]:
-            raise LawError("divergent warp operation: not all threads of a warp meet at a shuffle or ballot")
+            raise LawError("divergent warp operation: not all threads of a warp meet at a shuffle")
 
     def _at_barrier(self) -> None:
         """All threads stand at one barrier, and may pass it: they are free."""

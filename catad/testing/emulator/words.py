@@ -155,7 +155,7 @@ class Coroutines(Simt):
 
     # -- the whole kernel
 
-    def kernel(self, name: str, numbers: int, pointers: Sequence[str]) -> str:
+    def kernel(self, numbers: int, pointers: Sequence[str]) -> str:
         """The coroutine, and what starts and resumes it: `begin(records, n, given)`, `resume(records, n)`; what is
         given are the `Ends` of the table, then of the arrays."""
         old = binding.llvm_version_info[0] < 22  # the end of a coroutine is written in another way
@@ -172,8 +172,8 @@ class Coroutines(Simt):
         given_at = "  {0}.at = getelementptr [3 x i64], ptr %given, i64 {1}\n  {0} = load ptr, ptr {0}.at"
         loaded = "\n".join([given_at.format(one, k) for k, one in enumerate(names)])
         arguments = ", ".join([f"ptr {one}" for one in (*names, "%self", "%given")])
-        calls = _CALLS.format(loaded=loaded, name=name, arguments=arguments, kept=AT["handle"])
-        return f"define ptr @{name}({given}) presplitcoroutine noinline {{\n{body}\n{calls}"
+        calls = _CALLS.format(loaded=loaded, name="kernel", arguments=arguments, kept=AT["handle"])
+        return f"define ptr @kernel({given}) presplitcoroutine noinline {{\n{body}\n{calls}"
 
     def _looked_at(self, names: Sequence[str]) -> Iterator[str]:
         """The lines, with a look before each access to what the kernel was given."""
@@ -199,7 +199,7 @@ class Coroutines(Simt):
                 assert access or not any(ends[at] for at in re.findall(_AT, line)), line
             yield line
 
-    def metadata(self, name: str) -> str:
+    def metadata(self) -> str:
         """What ends the module."""
         return "!0 = !{}\n"
 
@@ -269,23 +269,9 @@ class Coroutines(Simt):
         there = w.set(f"getelementptr i64, ptr {row}, i64 {lane}")
         return w.set(f"trunc i64 {w.set(f'load i64, ptr {there}')} to i32")
 
-    def ballot(self, condition: str) -> str:
-        w = self.w
-        row = self._met(w.set(f"zext i1 {condition} to i64"))
-        all_of_it = "0"
-        for k in range(WARP):
-            one = w.set(f"load i64, ptr {w.set(f'getelementptr i64, ptr {row}, i64 {k}')}")
-            bit = w.set(f"trunc i64 {one} to i32")
-            all_of_it = w.set(f"or i32 {all_of_it}, {w.set(f'shl i32 {bit}, {k}')}")
-        return all_of_it
-
     def atomic(self, what: str, pointer: str, kind: str, value: str) -> str:
         self.suspend(FREE)
         return super().atomic(what, pointer, kind, value)
-
-    def exchange(self, pointer: str, kind: str, expected: str, value: str) -> tuple[str, str]:
-        self.suspend(FREE)
-        return super().exchange(pointer, kind, expected, value)
 
     def load_word(self, pointer: str, kind: str = "i64") -> str:
         self.suspend(LOOKS)

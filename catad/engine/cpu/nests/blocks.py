@@ -101,8 +101,7 @@ class Blocks(Nest):
         begins = w.set("icmp eq i64 %b, 0")
         skipped = w.set(f"zext i1 {begins} to i64")  # the very first element has no state before it
         start = w.set(f"add i64 %b, {skipped}")
-        w.when(begins, lambda: self._at(states[0], "%b", True, True))
-        w.when(w.set(f"xor i1 {begins}, true"), lambda: self._load_states(states[0], "%u"))
+        w.either(begins, lambda: self._at(states[0], "%b", True, True), lambda: self._load_states(states[0], "%u"))
         interleaved, positions = "false", self._positions
         if count > 1:
             tiles = w.set(f"udiv i64 {w.set('sub i64 %e, %b')}, {TILE * count}")

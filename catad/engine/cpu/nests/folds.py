@@ -84,8 +84,7 @@ class Folds(Nest):
             part(False)
             return
         free = self.holds(self._positions, begin, end)
-        self.w.when(free, lambda: part(False))
-        self.w.when(self.w.set(f"xor i1 {free}, true"), lambda: part(True))
+        self.w.either(free, lambda: part(False), lambda: part(True))
 
     def _tile(self, guarded: bool) -> None:
         w, loop = self.w, self.loops - 1
@@ -116,8 +115,7 @@ class Folds(Nest):
 
             self._in_leaves(count, LEAF, leaf, lambda take: take(state("0"), total("0")))
 
-        w.when(many, wide)
-        w.when(w.set(f"xor i1 {many}, true"), narrow)
+        w.either(many, wide, narrow)
         copy(w, self.body, total("0"), self._total("%u"))
 
     def _in_leaves(
@@ -142,8 +140,7 @@ class Folds(Nest):
         def one(start: str, stop: str) -> None:
             leaf(start, stop)
             first = w.set(f"icmp eq i64 {start}, 0")
-            w.when(first, lambda: each(begin))
-            w.when(w.set(f"xor i1 {first}, true"), lambda: each(more))
+            w.either(first, lambda: each(begin), lambda: each(more))
 
         if rounds(body):
             leaves(w, "0", end, one, size)

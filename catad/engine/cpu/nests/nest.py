@@ -13,14 +13,14 @@ import numpy as np
 from catad import scalar
 from catad.engine.cpu.nests.streaming import BLOCK, VECTOR, settle, stream
 from catad.engine.cpu.run.target import SPEED
-from catad.engine.stages.body import Sink, Source, state_dtypes
+from catad.engine.stages.body import Sink, Source
 from catad.engine.stages.layout import FEW, FOLDS, LANES, LINE, POINTS, Kernel, Layout, folds_alone
 from catad.engine.stages.stage import FoldResult
-from catad.engine.stages.unswitch import MOST, choice, unread
+from catad.engine.stages.unswitch import unread
 from catad.engine.text.cascade import LEAF, Cascade, Numbers, commute, copy, folded, join, leaves, rounds
 from catad.engine.text.element import Element
-from catad.engine.text.numbers import called, memory_type, store
-from catad.engine.text.places import Guarded, Places, is_index
+from catad.engine.text.numbers import memory_type
+from catad.engine.text.places import Guarded, Places, is_index, no_state
 from catad.scalar import Function
 from catad.scalar.llvm_writer import llvm_type
 
@@ -149,8 +149,7 @@ class Nest(Places):
         """Run a range of the innermost loop in pieces; where all guards hold but the rare ones, the code needs none."""
 
         def either(start: str, stop: str, free: str, holds: Sequence[str]) -> None:
-            self.w.when(free, lambda: part(start, stop, False))
-            self.w.when(self.w.set(f"xor i1 {free}, true"), lambda: part(start, stop, holds))
+            self.w.either(free, lambda: part(start, stop, False), lambda: part(start, stop, holds))
 
         if not self.guards:
             part(begin, end, False)
@@ -179,7 +178,8 @@ class Nest(Places):
             piece(start, stop, free, holds)
             return stop
 
-        w.onwards(begin, end, run)
+        with w.onwards(begin, end) as (start, at):
+            w.do(f"store i64 {run(start)}, ptr {at}")
 
     @property
     def _hoisted(self) -> bool:
@@ -198,7 +198,7 @@ class Nest(Places):
         buffers = self._buffers() if self.kernel.streaming else {}
 
         def element(i: str, guarded: Guarded, start: str = "") -> Element:
-            made = self.element(i, bases, strides, positions, guarded, _no_state)
+            made = self.element(i, bases, strides, positions, guarded, no_state)
             if start:
                 direct, at = made.pointer, self.w.set(f"sub i64 {i}, {start}")
                 made.pointer = lambda j: self._gep(j, buffers[j], at) if j in buffers else direct(j)
@@ -210,30 +210,13 @@ class Nest(Places):
         def part(begin: str, end: str, guarded: Guarded) -> None:
             self.w.loop(begin, end, lambda i: element(i, guarded).run(False))
 
-        def sides(left: int) -> None:
-            """One loop, or one for each side of what all of it shares."""
-            found = choice(self.body, still) if left else None
-            if found is None:
-                if self.kernel.streaming:
-                    self._streamed(block, buffers)
-                else:
-                    self._split("%b", "%e", positions, part)
-                return
-            here = element("0" if self.kernel.streaming else "%b", False)
-            values = [here.value(a) for a in found.args]
-            (holds,) = called(self.w, found.condition, [here.dtypes[a] for a in found.args], values)
-            whole = self.body
-            for body, taken in ((found.yes, holds), (found.no, self.w.set(f"xor i1 {holds}, true"))):
-                self.body = body
-                self.w.when(taken, lambda: sides(left - 1))
-            self.body = whole
+        def whole() -> None:
+            if self.kernel.streaming:
+                self._streamed(block, buffers)
+            else:
+                self._split("%b", "%e", positions, part)
 
-        still = {
-            j
-            for j, source in enumerate(self.body.sources)
-            if self.kernel.classes[j] == "z" and source.guard < 0 and source.by < 0
-        }
-        sides(MOST)
+        self.sides(lambda: element("0" if self.kernel.streaming else "%b", False), whole)
 
     def _buffers(self) -> dict[int, str]:
         """Buffers for a block of each result: the loop writes there before streaming stores write the block to memory."""
@@ -269,20 +252,16 @@ class Nest(Places):
         n = self.size(loop)
         strides, bases = self.inner_strides(loop), [f"%a{j}" for j in range(len(self.arrays))]
         positions = self._positions
-        states = {
-            (k, i): w.slot(llvm_type(dtype))
-            for k, op in enumerate(self.body.ops)
-            for i, dtype in enumerate(state_dtypes(self.body, op))
-        }
+        states = self.slots()
 
         def state(k: int, i: int) -> str:
-            return states[k, i]
+            return states[k, i][0]
 
         def element(i: str, guarded: Guarded, first: bool = False, anew: bool = False) -> None:
             self.element(i, bases, strides, positions, guarded, state).run(first, anew)
 
         long = rounds(self.body) and not (n.isdigit() and int(n) <= LEAF)  # lengths of a whole program are known
-        cascade = Cascade(w, self.body, 1, lambda lane: state, lambda lane: lane("0")) if long else None
+        cascade = Cascade(w, self.body, 1, lambda lane: state) if long else None
 
         def part(begin: str, end: str, guarded: Guarded) -> None:
             if cascade is None:
@@ -359,11 +338,7 @@ class Nest(Places):
         n = self.size(axis)
         strides = self.inner_strides(lane)
         along = [self.stride(j, axis) for j in range(len(self.arrays))]
-        rooms = {
-            (k, i): (w.slot(llvm_type(dtype), WIDTH), llvm_type(dtype))
-            for k, op in enumerate(self.body.ops)
-            for i, dtype in enumerate(state_dtypes(self.body, op))
-        }
+        rooms = self.slots(WIDTH)
 
         def state(at: str) -> Callable[[int, int], str]:
             return lambda k, j: w.set(f"getelementptr inbounds {rooms[k, j][1]}, ptr {rooms[k, j][0]}, i64 {at}")
@@ -376,7 +351,7 @@ class Nest(Places):
                 return state(w.set(f"sub i64 {i}, {start}"))
 
             def step(s: str, first: bool = False, anew: bool = False) -> None:
-                bases, positions = self._at_step(s, along, axis)
+                bases, positions = self._at_step(s, [f"%a{j}" for j in range(len(self.arrays))], self._positions, along, axis)
 
                 def part(begin: str, end: str, guarded: Guarded) -> None:
                     def element(i: str) -> None:
@@ -386,11 +361,8 @@ class Nest(Places):
 
                 self._split(start, stop, positions, part)
 
-            if not rounds(self.body):
-                step("0", first=True)
-                w.loop("1", n, step)
-            else:
-                self._lanes_in_leaves(n, step, Cascade(w, self.body, WIDTH, state, lambda lane: w.loop("0", count, lane)))
+            cascade = Cascade(w, self.body, WIDTH, state, lambda: w.each("0", count)) if rounds(self.body) else None
+            self._along(n, step, cascade)
             if any(isinstance(sink.value, FoldResult) for sink in self.body.sinks):
                 bases = [f"%a{j}" for j in range(len(self.arrays))]
                 w.loop(
@@ -400,49 +372,3 @@ class Nest(Places):
                 )
 
         w.loop("%b", "%e", chunk, WIDTH)
-
-    def _lanes_in_leaves(self, n: str, step: Callable[..., None], cascade: Cascade) -> None:
-        """All steps, with folds in a cascade."""
-        w, end = self.w, "0"
-        if not folds_alone(self.body):
-            step("0", first=True)
-            end = w.least(n, str(LEAF))
-            w.loop("1", end, step)
-
-        def leaf(start: str, stop: str) -> None:
-            self._next_leaf(cascade, start, end)
-            step(start, anew=True)
-            w.loop(w.set(f"add i64 {start}, 1"), stop, step)
-
-        leaves(w, end, n, leaf)
-        cascade.total()
-
-    def _next_leaf(self, cascade: Cascade, start: str, begin: str) -> None:
-        """Take the leaf before into the cascade, where there is one."""
-        if begin == "0":
-            self.w.when(self.w.set(f"icmp ne i64 {start}, 0"), cascade.push)
-        else:
-            cascade.push()
-
-    def _at_step(self, s: str, along: list[str], axis: int) -> tuple[list[str], list[str]]:
-        """Addresses at a step of the axis, and within which lanes the guards hold there."""
-        w, bases = self.w, []
-        for j, array in enumerate(self.arrays):
-            far = w.set(f"mul i64 {along[j]}, {s}")
-            if is_index(array):
-                bases.append(w.set(f"add i64 %a{j}, {far}"))
-            else:
-                bases.append(w.set(f"getelementptr i8, ptr %a{j}, i64 {far}"))
-        return bases, self.positions_at(self._positions, axis, s)
-
-    def _store_folds(self, state: Callable[[int, int], str], pointer: Callable[[int], str]) -> None:
-        w = self.w
-        for j, sink in enumerate(self.body.sinks):
-            if isinstance(sink.value, FoldResult):
-                dtype = np.dtype(sink.dtype)
-                value = w.set(f"load {llvm_type(dtype)}, ptr {state(sink.value.op, sink.value.part)}")
-                store(w, value, pointer(len(self.body.sources) + j), dtype)
-
-
-def _no_state(op: int, k: int) -> str:
-    raise AssertionError("a pointwise stage has no states")

@@ -8,7 +8,8 @@ where NumPy's objects have them, in the order that compiled extensions rely on, 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache, partial
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from catad.buffers import HEAD, address
 from catad.engine.cpu.run.target import Module, available, compiled
+from catad.scalar.llvm_writer import Writer
 
 WORDS = 8  # of a row of the table: the object, its address, axes, dtype, shape and strides, its copy, bytes that are compared
 
@@ -76,66 +78,45 @@ def _is_known(array: Any) -> bool:
 
 @cache
 def _function() -> tuple[Any, Module]:
-    module = compiled(_TEXT, ["apart"])
+    module = compiled(_text, ["apart"])
     kind = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)  # no other thread may change an array meanwhile
     return kind(module.address("apart")), module
 
 
-_LOADED = "".join([
-    f"""
-  %at{k} = getelementptr i64, ptr %row, i64 {k}
-  %word{k} = load i64, ptr %at{k}, align 8"""
-    for k in range(WORDS - 1)
-])  # fmt: skip
-_FIELDS = "".join([
-    f"""
-  %{name}.at = getelementptr i8, ptr %object, i64 {offset}
-  %{name} = load {kind}, ptr %{name}.at, align {align}"""
-    for name, offset, kind, align in (
-        ("data", 0, "i64", 8), ("ndim", 8, "i32", 4), ("shape", 16, "ptr", 8), ("strides", 24, "ptr", 8), ("dtype", 40, "i64", 8)
-    )
-])  # fmt: skip
+def _text() -> str:
+    """`apart(table, rows)`: not 0 where an array is not what it was. What is behind a field that has changed is not looked at."""
+    w = Writer()
+    w.support["memcmp"] = "declare i32 @memcmp(ptr, ptr, i64)"
+    found = w.slot("i64", start="0")
 
-_TEXT = f"""
-declare i32 @memcmp(ptr, ptr, i64)
+    @contextmanager
+    def unless(changed: str) -> Iterator[None]:
+        with w.where(changed):
+            w.do(f"store i64 1, ptr {found}")
+        with w.otherwise(changed):
+            yield
 
-define i64 @apart(ptr %table, i64 %rows) {{
-start:
-  br label %test
-test:
-  %r = phi i64 [0, %start], [%next, %content]
-  %more = icmp ult i64 %r, %rows
-  br i1 %more, label %one, label %end
-one:
-  %offset = mul i64 %r, {WORDS}
-  %row = getelementptr i64, ptr %table, i64 %offset{_LOADED}
-  %object = inttoptr i64 %word0 to ptr{_FIELDS}
-  %moved = icmp ne i64 %data, %word1
-  %axes = sext i32 %ndim to i64
-  %other.axes = icmp ne i64 %axes, %word2
-  %other.dtype = icmp ne i64 %dtype, %word3
-  %either = or i1 %moved, %other.axes
-  %any = or i1 %either, %other.dtype
-  br i1 %any, label %changed, label %sizes
-sizes:
-  %bytes = mul i64 %axes, 8
-  %old.shape = inttoptr i64 %word4 to ptr
-  %old.strides = getelementptr i8, ptr %old.shape, i64 %bytes
-  %by.shape = call i32 @memcmp(ptr %shape, ptr %old.shape, i64 %bytes)
-  %by.strides = call i32 @memcmp(ptr %strides, ptr %old.strides, i64 %bytes)
-  %both = or i32 %by.shape, %by.strides
-  %reshaped = icmp ne i32 %both, 0
-  br i1 %reshaped, label %changed, label %content
-content:
-  %array = inttoptr i64 %word1 to ptr
-  %copy = inttoptr i64 %word5 to ptr
-  %written = call i32 @memcmp(ptr %array, ptr %copy, i64 %word6)
-  %is.written = icmp ne i32 %written, 0
-  %next = add i64 %r, 1
-  br i1 %is.written, label %changed, label %test
-changed:
-  ret i64 1
-end:
-  ret i64 0
-}}
-"""
+    def read(base: str, kind: str, offset: int) -> str:
+        return w.set(f"load {kind}, ptr {w.set(f'getelementptr i8, ptr {base}, i64 {offset}')}")
+
+    def apart(one: str, two: str, size: str) -> str:
+        return w.set(f"icmp ne i32 {w.set(f'call i32 @memcmp(ptr {one}, ptr {two}, i64 {size})')}, 0")
+
+    with w.each("0", "%rows") as r, w.where(w.set(f"icmp eq i64 {w.set(f'load i64, ptr {found}')}, 0")):
+        row = w.set(f"getelementptr i64, ptr %table, i64 {w.set(f'mul i64 {r}, {WORDS}')}")
+        kinds = ("ptr", "i64", "i64", "i64", "ptr", "ptr", "i64")
+        made, place, axes, dtype, shape, copy, size = (read(row, kind, 8 * k) for k, kind in enumerate(kinds))
+        fields = (("i64", 0), ("i32", 8), ("ptr", 16), ("ptr", 24), ("i64", 40))
+        data, ndim, own, strides, kind = (read(made, *field) for field in fields)
+        pairs = (data, place), (w.set(f"sext i32 {ndim} to i64"), axes), (kind, dtype)
+        changed = [w.set(f"icmp ne i64 {now}, {before}") for now, before in pairs]
+        with unless(w.set(f"or i1 {w.set(f'or i1 {changed[0]}, {changed[1]}')}, {changed[2]}")):
+            nbytes = w.set(f"mul i64 {axes}, 8")
+            behind = w.set(f"getelementptr i8, ptr {shape}, i64 {nbytes}")
+            with (
+                unless(w.set(f"or i1 {apart(own, shape, nbytes)}, {apart(strides, behind, nbytes)}")),
+                unless(apart(w.set(f"inttoptr i64 {place} to ptr"), copy, size)),
+            ):
+                pass
+    result = w.set(f"load i64, ptr {found}")
+    return w.module([w.text("apart", "ptr %table, i64 %rows", result=f"i64 {result}")])

@@ -21,6 +21,7 @@ import numpy as np
 
 from catad.buffers import address
 from catad.engine.cpu.run.target import Module, available, compiled, host
+from catad.scalar.llvm_writer import Writer
 
 BLOCK = 4096  # bytes that have one tag
 _LANES = 8  # words of 64 bits in a vector, and in a tag
@@ -72,7 +73,7 @@ def supported() -> bool:
 
 @cache
 def _functions() -> _Functions:
-    module = compiled(_text(), ["fill", "differ"])
+    module = compiled(_text, ["fill", "differ"])
     types = ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p
     fill = ctypes.CFUNCTYPE(ctypes.c_int64, *types)(module.address("fill"))
     differ = ctypes.CFUNCTYPE(ctypes.c_int64, *types)(module.address("differ"))
@@ -91,110 +92,58 @@ def _text() -> str:
 
     A row of the table: the address of an array, that of its copy, its bytes, the address of its tags.
     """
-    steps = "".join([
-        f"""
-  %i{k} = add i64 %i, {64 * k}
-  %p{k} = getelementptr i8, ptr %x, i64 %i{k}
-  %x{k} = load {_V}, ptr %p{k}, align 1
-  %q{k} = getelementptr i8, ptr %key, i64 %i{k}
-  %k{k} = load {_V}, ptr %q{k}, align 64
-  %a{k} = xor {_V} %x{k}, %k{k}
-  %m{k} = call {_V} @llvm.x86.pclmulqdq.512({_V} %a{k}, {_V} %a{k}, i8 16)
-  %s{k} = xor {_V} {"%sum" if k == 0 else f"%s{k - 1}"}, %m{k}"""
-        for k in range(_STEPS)
-    ])  # fmt: skip
-    tag = f"""
-declare {_V} @llvm.x86.pclmulqdq.512({_V}, {_V}, i8)
-declare i64 @llvm.vector.reduce.or.v{_LANES}i64({_V})
-
-define internal {_V} @tag(ptr %x, ptr %key) alwaysinline {{
-start:
-  br label %loop
-loop:
-  %i = phi i64 [0, %start], [%next, %loop]
-  %sum = phi {_V} [zeroinitializer, %start], [%s{_STEPS - 1}, %loop]{steps}
-  %next = add i64 %i, {64 * _STEPS}
-  %more = icmp ult i64 %next, {BLOCK}
-  br i1 %more, label %loop, label %end
-end:
-  ret {_V} %s{_STEPS - 1}
-}}
-"""
-    compared = f"""%old = load {_V}, ptr %t, align 8
-  %apart = xor {_V} %old, %tag
-  %found = call i64 @llvm.vector.reduce.or.v{_LANES}i64({_V} %apart)
-  call void @note(ptr %bad, i64 %found)"""
-    note = """
-define internal void @note(ptr %bad, i64 %found) alwaysinline {
-  %before = load i64, ptr %bad
-  %after = or i64 %before, %found
-  store i64 %after, ptr %bad
-  ret void
-}
-"""
-    filled = f"store {_V} %tag, ptr %t, align 8"
-    return tag + note + _over_table("fill", "%copy", filled, "%bytes") + _over_table("differ", "%array", compared, "%whole")
+    w = Writer()
+    w.support["multiply"] = f"declare {_V} @llvm.x86.pclmulqdq.512({_V}, {_V}, i8)"
+    w.support["any"] = f"declare i64 @llvm.vector.reduce.or.v{_LANES}i64({_V})"
+    return w.module([_over_table(w.beside(), name) for name in ("fill", "differ")])
 
 
-def _over_table(name: str, read: str, block: str, rest: str) -> str:
-    """A function over a table: what it does with the tag of each block, and from which byte on it compares single bytes."""
-    words = "".join([
-        f"""
-  %at{k} = getelementptr i64, ptr %row, i64 {k}
-  %word{k} = load i64, ptr %at{k}, align 8"""
-        for k in range(4)
-    ])  # fmt: skip
-    return f"""
-define i64 @{name}(ptr %table, i64 %rows, ptr %key) {{
-start:
-  %bad = alloca i64
-  store i64 0, ptr %bad
-  br label %rows.test
-rows.test:
-  %r = phi i64 [0, %start], [%r.next, %rows.end]
-  %more = icmp ult i64 %r, %rows
-  br i1 %more, label %row.start, label %end
-row.start:
-  %offset = mul i64 %r, 4
-  %row = getelementptr i64, ptr %table, i64 %offset{words}
-  %array = inttoptr i64 %word0 to ptr
-  %copy = inttoptr i64 %word1 to ptr
-  %bytes = add i64 %word2, 0
-  %tags = inttoptr i64 %word3 to ptr
-  %over = urem i64 %bytes, {BLOCK}
-  %whole = sub i64 %bytes, %over
-  br label %blocks.test
-blocks.test:
-  %i = phi i64 [0, %row.start], [%i.next, %block]
-  %inside = icmp ult i64 %i, %whole
-  br i1 %inside, label %block, label %bytes.test
-block:
-  %x = getelementptr i8, ptr {read}, i64 %i
-  %tag = call {_V} @tag(ptr %x, ptr %key)
-  %number = udiv i64 %i, {BLOCK}
-  %t = getelementptr {_V}, ptr %tags, i64 %number
-  {block}
-  %i.next = add i64 %i, {BLOCK}
-  br label %blocks.test
-bytes.test:
-  %j = phi i64 [{rest}, %blocks.test], [%j.next, %byte]
-  %left = icmp ult i64 %j, %bytes
-  br i1 %left, label %byte, label %rows.end
-byte:
-  %one = getelementptr i8, ptr %array, i64 %j
-  %two = getelementptr i8, ptr %copy, i64 %j
-  %a = load i8, ptr %one
-  %b = load i8, ptr %two
-  %c = xor i8 %a, %b
-  %d = zext i8 %c to i64
-  call void @note(ptr %bad, i64 %d)
-  %j.next = add i64 %j, 1
-  br label %bytes.test
-rows.end:
-  %r.next = add i64 %r, 1
-  br label %rows.test
-end:
-  %result = load i64, ptr %bad
-  ret i64 %result
-}}
-"""
+def _tag(w: Writer, block: str) -> str:
+    """The tag of a block."""
+    total = w.slot(_V, start="zeroinitializer")
+    with w.each("0", str(BLOCK), 64 * _STEPS) as i:
+        made = w.set(f"load {_V}, ptr {total}")
+        for k in range(_STEPS):
+            at = w.set(f"add i64 {i}, {64 * k}")
+            x, key = (
+                w.set(f"load {_V}, ptr {w.set(f'getelementptr i8, ptr {base}, i64 {at}')}, align {align}")
+                for base, align in ((block, 1), ("%key", 64))
+            )
+            a = w.set(f"xor {_V} {x}, {key}")
+            m = w.set(f"call {_V} @llvm.x86.pclmulqdq.512({_V} {a}, {_V} {a}, i8 16)")
+            made = w.set(f"xor {_V} {made}, {m}")
+        w.do(f"store {_V} {made}, ptr {total}")
+    return w.set(f"load {_V}, ptr {total}")
+
+
+def _over_table(w: Writer, name: str) -> str:
+    """A function over a table: blocks have tags, and bytes behind the last block are compared one by one."""
+    bad = w.slot("i64", start="0")
+
+    def note(found: str) -> None:
+        before = w.set(f"load i64, ptr {bad}")
+        w.do(f"store i64 {w.set(f'or i64 {before}, {found}')}, ptr {bad}")
+
+    def byte(base: str, at: str) -> str:
+        return w.set(f"load i8, ptr {w.set(f'getelementptr i8, ptr {base}, i64 {at}')}")
+
+    with w.each("0", "%rows") as r:
+        row = w.set(f"getelementptr i64, ptr %table, i64 {w.set(f'mul i64 {r}, 4')}")
+        array, copy, size, tags = (
+            w.set(f"load {kind}, ptr {w.set(f'getelementptr i64, ptr {row}, i64 {k}')}")
+            for k, kind in enumerate(("ptr", "ptr", "i64", "ptr"))
+        )
+        whole = w.set(f"sub i64 {size}, {w.set(f'urem i64 {size}, {BLOCK}')}")
+        with w.each("0", whole, BLOCK) as i:
+            tag = _tag(w, w.set(f"getelementptr i8, ptr {copy if name == 'fill' else array}, i64 {i}"))
+            place = w.set(f"getelementptr {_V}, ptr {tags}, i64 {w.set(f'udiv i64 {i}, {BLOCK}')}")
+            if name == "fill":
+                w.do(f"store {_V} {tag}, ptr {place}, align 8")
+            else:
+                apart = w.set(f"xor {_V} {w.set(f'load {_V}, ptr {place}, align 8')}, {tag}")
+                note(w.set(f"call i64 @llvm.vector.reduce.or.v{_LANES}i64({_V} {apart})"))
+        if name == "differ":
+            with w.each(whole, size) as j:
+                note(w.set(f"zext i8 {w.set(f'xor i8 {byte(array, j)}, {byte(copy, j)}')} to i64"))
+    result = w.set(f"load i64, ptr {bad}")
+    return w.text(name, "ptr %table, i64 %rows, ptr %key", result=f"i64 {result}")

@@ -305,32 +305,8 @@ def _llvm() -> _LLVM:
 
 
 def _object(text: str, level: int = SPEED) -> bytes:
-    code: bytes = _with_module(text, lambda llvm, module: llvm.generator(level).emit_object(module), level)
+    code: bytes = with_module(text, _llvm, lambda llvm, module: llvm.generator(level).emit_object(module), level)
     return code
-
-
-def optimised(text: str) -> str:
-    """The LLVM IR that the pipeline makes of `text`, for people who want to see what came out.
-
-    >>> "fmul" in optimised("define double @half(double %x) { %y = fdiv double %x, 2.0 ret double %y }")
-    True
-    """
-    made: str = _with_module(text, lambda llvm, module: str(module))
-    return made
-
-
-def assembly(text: str) -> str:
-    """The machine code that `text` becomes, as assembly text.
-
-    >>> "half:" in assembly("define double @half(double %x) { %y = fdiv double %x, 2.0 ret double %y }")
-    True
-    """
-    made: str = _with_module(text, lambda llvm, module: llvm.machine.emit_assembly(module))
-    return made
-
-
-def _with_module(text: str, use: Any, level: int = SPEED) -> Any:
-    return with_module(text, _llvm, use, level)
 
 
 # ---- loading -------------------------------------------------------------------------------------------------------------

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from catad.engine.cpu.whole.nested import PIECE, Loop, call
 from catad.engine.cpu.whole.program import WRITERS
 from catad.engine.cpu.whole.text import Arrays, Buffer, Text
@@ -45,7 +43,8 @@ class Pullback:
             more = w.set(f"icmp sgt i64 {self._load(self.end)}, 0")
             return w.set(f"and i1 {more}, {w.set(f'xor i1 {stopped(w)}, true')}")
 
-        _while(w, going, self._turn)
+        with w.repeated(going):
+            self._turn()
         text.times = outer
         for one in self.back.carried:
             one.finish()
@@ -55,15 +54,11 @@ class Pullback:
     def _most(self) -> str:
         """The most steps that a lane has taken."""
         w, ((counts, space),) = self.w, self.counts
-        most = w.slot("i64")
-        w.do(f"store i64 0, ptr {most}")
-
-        def lane(index: list[str]) -> None:
+        most = w.slot("i64", start="0")
+        with self.text.each([space.size]) as index:
             more, known = load(w, self.text.at(counts.pointer, index, [8]), space.dtype), self._load(most)
             larger = w.set(f"icmp sgt i64 {more}, {known}")
             w.do(f"store i64 {w.set(f'select i1 {larger}, i64 {more}, i64 {known}')}, ptr {most}")
-
-        self.text.nest([space.size], lane)
         return self._load(most)
 
     def _index(self, step: str) -> str:
@@ -132,34 +127,19 @@ class Pullback:
         self.w.do(f"store i64 {self.w.set(f'sub i64 {top}, {gone}')}, ptr {self.top}")
 
 
-def _while(w: Writer, going: Callable[[], str], body: Callable[[], None]) -> None:
-    head, inside, after = (w.name(stem) for stem in ("while", "turn", "after"))
-    w.do(f"br label %{head}")
-    w.label(head)
-    w.do(f"br i1 {going()}, label %{inside}, label %{after}")
-    w.label(inside)
-    body()
-    w.do(f"br label %{head}")
-    w.label(after)
-
-
 def _split(w: Writer, n: str, kept: str) -> str:
     """The first split of `revolve`, for more than one state."""
-    r, reach = w.slot("i64"), w.slot("i64")
-    w.do(f"store i64 1, ptr {r}")
-    w.do(f"store i64 {w.set(f'add i64 {kept}, 1')}, ptr {reach}")
+    r, reach = w.slot("i64", start="1"), w.slot("i64", start=w.set(f"add i64 {kept}, 1"))
 
     def short() -> str:
         found = w.set(f"load i64, ptr {reach}")
         return w.set(f"icmp slt i64 {found}, {n}")
 
-    def further() -> None:
+    with w.repeated(short):
         times = w.set(f"add i64 {w.set(f'load i64, ptr {r}')}, 1")
         found = w.set(f"load i64, ptr {reach}")
         w.do(f"store i64 {times}, ptr {r}")
         w.do(f"store i64 {_scaled(w, found, w.set(f'add i64 {kept}, {times}'), times)}, ptr {reach}")
-
-    _while(w, short, further)
     times, found = w.set(f"load i64, ptr {r}"), w.set(f"load i64, ptr {reach}")
     both = w.set(f"add i64 {kept}, {times}")
     before = _scaled(w, found, times, both)

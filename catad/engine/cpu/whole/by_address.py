@@ -94,8 +94,7 @@ def _alone_or_shared(text: Text, call: Call | ByRows, kernel: str, table: str, a
         alone()
     else:
         several = text.w.set("icmp sgt i64 %threads, 1")
-        text.w.when(several, lambda: text.share(call, kernel, table))
-        text.w.when(text.w.set(f"xor i1 {several}, true"), alone)
+        text.w.either(several, lambda: text.share(call, kernel, table), alone)
 
 
 def _write(text: Text, call: Call, given: Sequence[str], made: Sequence[str]) -> None:

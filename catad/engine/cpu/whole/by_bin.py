@@ -8,8 +8,8 @@ so are units of units.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -17,8 +17,7 @@ from catad.engine.cpu.whole.conditions import tested
 from catad.engine.cpu.whole.levels import SHORT, in_levels
 from catad.engine.cpu.whole.program import WRITERS
 from catad.engine.cpu.whole.text import Buffer, Text
-from catad.engine.stages.bin_boxes import bins_of
-from catad.engine.stages.bins import Bins, Fold
+from catad.engine.stages.bins import Bins, bins_of
 from catad.engine.text import binned
 from catad.engine.text.numbers import cast, load, store
 from catad.scalar.llvm_writer import llvm_type
@@ -45,23 +44,22 @@ class _Bins:
         """Write the neutral elements into all bins."""
         self.text.clear(self.met.pointer, self.bins)
         for state, dtype, start in zip(self.states, self.dtypes, self.what.starts, strict=True):
-
-            def one(found: list[str], state: str = state, dtype: Any = dtype, start: str = start) -> None:
+            with self.text.each([self.bins * self.width]) as found:
                 store(self.w, start, self.text.at(state, found, [dtype.itemsize]), dtype)
-
-            self.text.nest([self.bins * self.width], one)
 
     def found(self, index: Array, i: str) -> str:
         """The bin of element i, as it is given."""
         dtype = index[1].dtype
         return cast(self.w, load(self.w, self.text.at(index[0].pointer, [i], [dtype.itemsize]), dtype), dtype, _INT)
 
-    def element(self, i: str, bin_: str, joined: Callable[[str, str, str], None]) -> None:
-        """An element whose bin is there: `joined` is given whether the bin has any, and the places of numbers and states."""
+    @contextmanager
+    def element(self, i: str, bin_: str) -> Iterator[tuple[str, str, str]]:
+        """An element whose bin is there: whether the bin has any, and the places of a number and of its state."""
         flag = self.text.at(self.met.pointer, [bin_], [1])
         known = load(self.w, flag, _BOOL)
         source, target = self.row(i), self.row(bin_)
-        self.text.nest([self.width], lambda c: joined(known, self.nth(source, c[0]), self.nth(target, c[0])))
+        with self.text.each([self.width]) as (c,):
+            yield known, self.nth(source, c), self.nth(target, c)
         store(self.w, "true", flag, _BOOL)
 
     def row(self, at: str) -> str:
@@ -101,23 +99,14 @@ class _Bins:
     def join(self, later: _Bins) -> None:
         """Fold the states of later elements behind these."""
         w = self.w
-
-        def one(found: list[str]) -> None:
+        with self.text.each([self.bins]) as found:
             flag = self.text.at(self.met.pointer, found, [1])
-
-            def both() -> None:
+            with w.where(load(w, self.text.at(later.met.pointer, found, [1]), _BOOL)):
                 known, row = load(w, flag, _BOOL), self.row(found[0])
-
-                def number(c: list[str]) -> None:
-                    at = self.nth(row, c[0])
+                with self.text.each([self.width]) as (c,):
+                    at = self.nth(row, c)
                     self.put(known, later.read(later.places(at)), at)
-
-                self.text.nest([self.width], number)
                 store(w, "true", flag, _BOOL)
-
-            w.when(load(w, self.text.at(later.met.pointer, found, [1]), _BOOL), both)
-
-        self.text.nest([self.bins], one)
 
     def write(self, made: Sequence[str], places: Sequence[str]) -> None:
         """Leave a state."""
@@ -136,7 +125,10 @@ def _folded(text: Text, own: _Bins, index: Array, arrays: Sequence[str], rounds:
     own.begin()
 
     def fold(begin: str, end: str, into: _Bins) -> None:
-        w.loop(begin, end, lambda i: _element(into, index, arrays, i))
+        with w.each(begin, end) as i:
+            bin_ = into.found(index, i)
+            with w.where(into.inside(bin_)), into.element(i, bin_) as (known, source, target):
+                into.put(known, binned.values(w, into.what, i, source, arrays), target)
 
     def join(sums: _Bins, into: _Bins) -> None:
         into.join(sums)
@@ -149,23 +141,13 @@ def _folded(text: Text, own: _Bins, index: Array, arrays: Sequence[str], rounds:
     own.free()
 
 
-def _element(own: _Bins, index: Array, arrays: Sequence[str], i: str) -> None:
-    """Write element i into its bin."""
-    bin_ = own.found(index, i)
-
-    def joined(known: str, source: str, target: str) -> None:
-        own.put(known, binned.values(own.w, own.what, i, source, arrays), target)
-
-    own.w.when(own.inside(bin_), lambda: own.element(i, bin_, joined))
-
-
 def fold_by_bin(text: Text, box: FoldByBin, read: Sequence[Array], made: Sequence[Array]) -> None:
     """Write a `FoldByBin`."""
     ins = tuple([space for _, space in read])
     names = tuple([space.dtype.str for space in ins[1:]])
     what, width = bins_of(box.monoid, ins, names, names), math.prod(ins[1].shape[1:])
     own = _Bins(text, what, box.bins, width, [buffer.pointer for buffer, _ in made])
-    _folded(text, own, read[0], [buffer.pointer for buffer, _ in read[1:]], Fold(what, box.bins).rounds)
+    _folded(text, own, read[0], [buffer.pointer for buffer, _ in read[1:]], what.rounds)
 
 
 def arg_extremum_by_bin(text: Text, box: ArgExtremumByBin, read: Sequence[Array], made: Sequence[Array]) -> None:
@@ -178,8 +160,7 @@ def arg_extremum_by_bin(text: Text, box: ArgExtremumByBin, read: Sequence[Array]
         _first_equal(text, what, read, made[0])
         return
     numbers = tested(text, "number", *read[2])
-    w.when(numbers, lambda: _first_equal(text, what, read, made[0]))
-    w.when(w.set(f"xor i1 {numbers}, true"), lambda: _extremum(text, what, read, made[0]))
+    w.either(numbers, lambda: _first_equal(text, what, read, made[0]), lambda: _extremum(text, what, read, made[0]))
 
 
 def _first_equal(text: Text, what: Bins, read: Sequence[Array], goal: Array) -> None:
@@ -188,32 +169,20 @@ def _first_equal(text: Text, what: Bins, read: Sequence[Array], goal: Array) -> 
     dtype, position = values[1].dtype, goal[1].dtype
     own = _Bins(text, what, goal[1].shape[0], math.prod(goal[1].shape[1:]), [])
     text.fill(goal[0].pointer, goal[1], -1)
-
-    def one(found: list[str]) -> None:
-        bin_ = own.found(index, found[0])
-
-        def row() -> None:
-            source, target = own.row(found[0]), own.row(bin_)
-
-            def number(c: list[str]) -> None:
-                at = own.nth(target, c[0])
-                x = load(w, binned.nth(w, values[0].pointer, dtype, own.nth(source, c[0])), dtype)
+    with text.each([index[1].size]) as (i,):
+        bin_ = own.found(index, i)
+        with w.where(own.inside(bin_)):
+            source, target = own.row(i), own.row(bin_)
+            with text.each([own.width]) as (c,):
+                at = own.nth(target, c)
+                x = load(w, binned.nth(w, values[0].pointer, dtype, own.nth(source, c)), dtype)
                 best = load(w, binned.nth(w, total[0].pointer, dtype, at), dtype)
                 place = binned.nth(w, goal[0].pointer, position, at)
                 test = "fcmp oeq" if dtype.kind == "f" else "icmp eq"
-                equal = w.set(f"{test} {llvm_type(dtype)} {x}, {best}")
-
-                def first() -> None:
+                with w.where(w.set(f"{test} {llvm_type(dtype)} {x}, {best}")):
                     free = w.set(f"icmp slt {llvm_type(position)} {load(w, place, position)}, 0")
-                    w.when(free, lambda: store(w, cast(w, found[0], _INT, position), place, position))
-
-                w.when(equal, first)
-
-            text.nest([own.width], number)
-
-        w.when(own.inside(bin_), row)
-
-    text.nest([index[1].size], one)
+                    with w.where(free):
+                        store(w, cast(w, i, _INT, position), place, position)
     own.free()
 
 
@@ -253,25 +222,18 @@ def _prefixes(
         for value, out, dtype in zip((known, *values), outs, (_BOOL, *own.dtypes), strict=True):
             store(w, value, binned.nth(w, out, dtype, at), dtype)
 
-    def one(found: list[str]) -> None:
-        i = w.set(f"sub i64 {m - 1}, {found[0]}") if backwards else found[0]
+    with text.each([m]) as (k,):
+        i = w.set(f"sub i64 {m - 1}, {k}") if backwards else k
         bin_ = own.found(index, i)
-
-        def joined(known: str, source: str, target: str) -> None:
+        there = own.inside(bin_)
+        with w.where(there), own.element(i, bin_) as (known, source, target):
             x, places = binned.values(w, what, i, source, arrays), own.places(target)
             old = own.read(places)
             note(known, old, source)
             both = binned.joined(w, what, x, old) if backwards else binned.joined(w, what, old, x)
             own.write(binned.chosen(w, what, known, both, x), places)
-
-        def outside() -> None:
-            text.nest([own.width], lambda c: note("false", what.starts, own.nth(own.row(i), c[0])))
-
-        there = own.inside(bin_)
-        w.when(there, lambda: own.element(i, bin_, joined))
-        w.when(w.set(f"xor i1 {there}, true"), outside)
-
-    text.nest([m], one)
+        with w.otherwise(there), text.each([own.width]) as (c,):
+            note("false", what.starts, own.nth(own.row(i), c))
 
 
 WRITERS |= {FoldByBin: fold_by_bin, ArgExtremumByBin: arg_extremum_by_bin, PrefixByBin: prefix_by_bin}

@@ -17,8 +17,7 @@ def tested(text: Text, condition: str, buffer: Buffer, space: Tensor) -> str:
     least, size = literal(float(np.finfo(dtype).tiny), dtype), literal(float("inf"), dtype)
     fails = w.slot("i8", 1)
     w.do(f"store i8 0, ptr {fails}")
-
-    def one(index: list[str]) -> None:
+    with text.each([space.size]) as index:
         x = load(w, text.at(buffer.pointer, index, [dtype.itemsize]), dtype)
         if condition == "number":
             wrong = w.set(f"fcmp uno {kind} {x}, {x}")
@@ -28,6 +27,4 @@ def tested(text: Text, condition: str, buffer: Buffer, space: Tensor) -> str:
             wrong = w.set(f"or i1 {small}, {large}")
         before = w.set(f"load i8, ptr {fails}")
         w.do(f"store i8 {w.set(f'or i8 {before}, ' + w.set(f'zext i1 {wrong} to i8'))}, ptr {fails}")
-
-    text.nest([space.size], one)
     return w.set(f"icmp eq i8 {w.set(f'load i8, ptr {fails}')}, 0")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from typing import NamedTuple
 
 import numpy as np
 
-from catad.engine.cpu.whole.text import Buffer, Text, strides_of
+from catad.engine.cpu.whole.text import Buffer, Text
 from catad.engine.cpu.whole.tiles import Tiles
+from catad.engine.stages.layout import strides_of
 from catad.engine.text.numbers import cast, load, store
 from catad.errors import CannotPrint
 from catad.linear.contract import Contract
@@ -114,13 +116,10 @@ class Contraction:
 
     def _add(self, goal: str, more: str, count: int) -> None:
         w, kind = self.w, llvm_type(self.dtype)
-
-        def one(index: list[str]) -> None:
+        with self.text.each([count]) as index:
             at, other = (self.text.at(place, index, [self.dtype.itemsize]) for place in (goal, more))
             total = w.set(f"fadd {kind} {load(w, at, self.dtype)}, {load(w, other, self.dtype)}")
             store(w, total, at, self.dtype)
-
-        self.text.nest([count], one)
 
     def _in_tiles(self) -> bool:
         """Write a product of two arrays of floats in tiles of registers; False where none fits how they lie.
@@ -236,17 +235,15 @@ class Contraction:
     def _at(self, buffer: Buffer, own: dict[int, int], index: dict[int, str]) -> str:
         return self.text.at(buffer.pointer, list(index.values()), [own[label] for label in index])
 
-    def _each(self, labels: Sequence[int], index: dict[int, str], body: object) -> None:
-        sizes = [self.sizes[label] for label in labels]
-        self.text.nest(sizes, lambda found: body({**index, **dict(zip(labels, found, strict=True))}))  # type: ignore[operator]
+    @contextmanager
+    def _each(self, labels: Sequence[int], index: dict[int, str]) -> Iterator[dict[int, str]]:
+        """Loops over labels within others; the indices of all."""
+        with self.text.each([self.sizes[label] for label in labels]) as found:
+            yield {**index, **dict(zip(labels, found, strict=True))}
 
     def _points(self) -> None:
-        result = self.arrays[-1][0]
-
-        def one(index: dict[int, str]) -> None:
-            store(self.w, self._product(index), self._at(result, self.steps[-1], index), self.dtype)
-
-        self._each(self.outer, {}, one)
+        with self._each(self.outer, {}) as index:
+            store(self.w, self._product(index), self._at(self.arrays[-1][0], self.steps[-1], index), self.dtype)
 
     def _dots(self) -> None:
         """One sum after the other, in a register."""
@@ -258,26 +255,21 @@ class Contraction:
             old = w.set(f"load {kind}, ptr {goal}")
             w.do(f"store {kind} {w.set(f'{op} {kind} {old}, {more}')}, ptr {goal}")
 
-        def line(index: dict[int, str]) -> None:
-            def some(start: str) -> None:
-                stop = w.least(w.set(f"add i64 {start}, {LONG}"), str(self.sizes[last]))
-                w.do(f"store {kind} {literal(0, self.dtype)}, ptr {part}")
-                w.loop(start, stop, lambda k: add(part, self._product({**index, last: k})))
-                add(total, w.set(f"load {kind}, ptr {part}"))
-
-            if self.sizes[last] > LONG:
-                w.loop("0", str(self.sizes[last]), some, LONG)
-            else:
-                w.loop("0", str(self.sizes[last]), lambda k: add(total, self._product({**index, last: k})))
-
-        op = self._op("add")
-
-        def one(index: dict[int, str]) -> None:
+        op, end = self._op("add"), str(self.sizes[last])
+        with self._each(self.outer, {}) as line:
             w.do(f"store {kind} {literal(0, self.dtype)}, ptr {total}")
-            self._each(order, index, line)
-            store(w, w.set(f"load {kind}, ptr {total}"), self._at(result, self.steps[-1], index), self.dtype)
-
-        self._each(self.outer, {}, one)
+            with self._each(order, line) as index:
+                if self.sizes[last] > LONG:
+                    with w.each("0", end, LONG) as start:
+                        stop = w.least(w.set(f"add i64 {start}, {LONG}"), end)
+                        w.do(f"store {kind} {literal(0, self.dtype)}, ptr {part}")
+                        with w.each(start, stop) as k:
+                            add(part, self._product({**index, last: k}))
+                        add(total, w.set(f"load {kind}, ptr {part}"))
+                else:
+                    with w.each("0", end) as k:
+                        add(total, self._product({**index, last: k}))
+            store(w, w.set(f"load {kind}, ptr {total}"), self._at(result, self.steps[-1], line), self.dtype)
 
     def _rows(self) -> None:
         """All of a row of the result at once, some terms of its sums after the others."""
@@ -286,18 +278,15 @@ class Contraction:
         size = self.sizes[inner]
         whole = size - size % AT_ONCE
 
-        def row(index: dict[int, str]) -> None:
+        with self._each(outer, {}) as row:
             if math.prod([self.sizes[label] for label in sums]) == 1 and whole:
-                self._terms(index, last, inner, "0", AT_ONCE, first=True)
-                self._blocks(index, last, inner, AT_ONCE, whole)
+                self._terms(row, last, inner, "0", AT_ONCE, first=True)
+                self._blocks(row, last, inner, AT_ONCE, whole)
             else:
-                self._each([last], index, self._zero)
-                self._each(sums, index, lambda found: self._blocks(found, last, inner, 0, whole))
-
-        self._each(outer, {}, row)
-
-    def _zero(self, index: dict[int, str]) -> None:
-        store(self.w, literal(0, self.dtype), self._at(self.arrays[-1][0], self.steps[-1], index), self.dtype)
+                with self._each([last], row) as index:
+                    store(self.w, literal(0, self.dtype), self._at(self.arrays[-1][0], self.steps[-1], index), self.dtype)
+                with self._each(sums, row) as index:
+                    self._blocks(index, last, inner, 0, whole)
 
     def _blocks(self, index: dict[int, str], last: int, inner: int, begin: int, whole: int) -> None:
         size = self.sizes[inner]
@@ -310,16 +299,13 @@ class Contraction:
         """Add so many terms, from one on, to a row of the result."""
         w, kind, result = self.w, llvm_type(self.dtype), self.arrays[-1][0]
         places = [w.set(f"add i64 {start}, {k}") for k in range(count)]
-
-        def one(found: dict[int, str]) -> None:
+        with self._each([last], index) as found:
             goal = self._at(result, self.steps[-1], found)
             total = "" if first else load(w, goal, self.dtype)
             for place in places:
                 term = self._product({**found, inner: place})
                 total = w.set(f"{self._op('add')} {kind} {total}, {term}") if total else term
             store(w, total, goal, self.dtype)
-
-        self._each([last], index, one)
 
 
 def is_large(c: Contract) -> bool:
@@ -341,8 +327,8 @@ def dot_within(text: Text, box: DotWithin, read: Sequence[tuple[Buffer, Tensor]]
     steps = [math.prod(box.lanes[k + 1 :]) for k in range(len(box.lanes))]
     w.support["int 1"] = "@int_1 = internal constant i32 1"
     name, kind = f"{'d' if width == 8 else 's'}dot", llvm_type(space.dtype)
+    with text.each(box.lanes) as index:
 
-    def lane(index: list[str]) -> None:
         def place(buffer: Buffer, nbytes: int) -> str:
             return text.at(buffer.pointer, index, [nbytes * step for step in steps])
 
@@ -352,5 +338,3 @@ def dot_within(text: Text, box: DotWithin, read: Sequence[tuple[Buffer, Tensor]]
         starts = [text.at(place(one, box.size * width), [begin], [width]) for one in (left, right)]
         vectors = ", ".join([f"ptr {one}, ptr @int_1" for one in starts])
         store(w, w.set(f"call {kind} {text.external(name)}(ptr {length}, {vectors})"), place(goal, width), space.dtype)
-
-    text.nest(box.lanes, lane)

@@ -8,9 +8,9 @@ from typing import Any
 
 from catad.engine.cpu.nests.nest import Nest, with_few_states
 from catad.engine.cpu.whole.by_address import called
-from catad.engine.cpu.whole.text import Buffer, Text, strides_of
-from catad.engine.stages.layout import FOLDS, LINE, SHORT, Layout, Ready, layout
-from catad.engine.stages.split_reduction import split_reduction
+from catad.engine.cpu.whole.text import Buffer, Text
+from catad.engine.stages.layout import FOLDS, LINE, SHORT, Layout, Ready, layout, strides_of
+from catad.engine.stages.split_reduction import in_two
 from catad.engine.stages.table import Table
 from catad.engine.text.places import is_index
 from catad.spaces import Tensor
@@ -45,14 +45,7 @@ class FixedNest(Nest):
     def _rows(self) -> str:
         w, how = self.w, self.how
         outer = how.loops[: self.kernel.outer]
-
-        def level(k: int, index: list[str]) -> None:
-            if k < len(outer):
-                if outer[k].size == 1:
-                    level(k + 1, [*index, "0"])
-                else:
-                    w.loop("0", str(outer[k].size), lambda i: level(k + 1, [*index, i]))
-                return
+        with w.nested([loop.size for loop in outer]) as index:
             given = ["ptr null", "i64 0", f"i64 {how.loops[-1].size}"]
             for j, array in enumerate(self.arrays):
                 at = str(how.offsets[j])
@@ -67,8 +60,6 @@ class FixedNest(Nest):
                     given.append(f"ptr {place}")
             given += [f"i64 {position}" for position in self.positions(index)]
             w.do(f"call void @{self.row}({', '.join(given)})")
-
-        level(0, [])
         pointers = [f"ptr %p{j}" for j, array in enumerate(self.arrays) if not is_index(array)]
         return w.text(self.name, ", ".join(pointers), "internal", self.attributes)
 
@@ -106,13 +97,9 @@ def _write_in_two(text: Text, stage: Ready, read: Sequence[Any], made: Sequence[
     """A stage that folds over axes along which arrays do not lie as along one."""
     lanes = math.prod([n for k, n in enumerate(stage.shape) if k not in stage.axis])
     apart = lanes < FEW and stage.shape[stage.axis[-1]] < SHORT
-    for last in [*([0] if apart else []), *reversed(range(1, len(stage.axis)))]:
-        found = split_reduction(stage, last)
-        between = [Tensor(shape, dtype) for shape, dtype in found.between]
-        steps = [(1,) if one is None else strides_of(one[1]) for one in read]
-        steps += [strides_of(made[k][1]) for k in found.outs] + [strides_of(space) for space in between]
-        if layout(found.first, steps) is not None:
-            break
+    strides = [(1,) if one is None else strides_of(one[1]) for one in read]
+    found = in_two(stage, strides, [strides_of(space) for _, space in made], [0] if apart else [])
+    between = [Tensor(shape, dtype) for shape, dtype in found.between]
     rooms = [(text.buffer(space), space) for space in between]
     first = [*[made[k] for k in found.outs], *rooms]
     write_stage(text, found.first, read, first, {})

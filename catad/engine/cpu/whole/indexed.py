@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 
 import numpy as np
 
 from catad.engine.cpu.whole.levels import SHORT, in_levels
-from catad.engine.cpu.whole.text import Buffer, Text, strides_of
+from catad.engine.cpu.whole.text import Buffer, Text
+from catad.engine.stages.layout import strides_of
 from catad.engine.text.numbers import add, cast, load, store
 from catad.linear.clear import ClearedAt
 from catad.linear.gather import Indexing, ScatterAdded
@@ -23,60 +25,38 @@ Array = tuple[Buffer, Tensor]
 _INT, _DOUBLE = np.dtype(np.int64), np.dtype(np.float64)
 
 
+@contextmanager
 def _written(
-    text: Text,
-    how: Indexing,
-    index: Array,
-    goals: Sequence[Array],
-    entry: Callable[[dict[int, str], list[str]], None],
-    part: tuple[str, str] | None = None,
-) -> None:
+    text: Text, how: Indexing, index: Array, goals: Sequence[Array], part: tuple[str, str] | None = None
+) -> Iterator[tuple[dict[int, str], list[str]]]:
     """Loops over all that an index array says, or a part of its first axis, inside of arrays of one shape.
 
-    `entry` is given the labels' indices and the address in each array.
+    They give the labels' indices and the address in each array.
     """
     w = text.w
     rest = [label for label in how.dst if label not in how.by]
     axes = [label for k, label in enumerate(how.src) if k != how.axis]
     steps = [strides_of(space) for _, space in goals]
     others = [[step for k, step in enumerate(own) if k != how.axis] for own in steps]
+    along = min([own[how.axis] for own in steps])
+    lines_first = rest and all(along < step for own in others for step in own)  # places of a line lie nearer than lines
+    with ExitStack() as loops:
 
-    def position(found: list[str]) -> str:
+        def over(sizes: Sequence[int]) -> list[str]:
+            return loops.enter_context(text.each(sizes))
+
+        others_of = [how.sizes[label] for label in rest]
+        more = over(others_of) if lines_first else []
+        sizes = [how.sizes[label] for label in how.by]
+        found = over(sizes) if part is None else [loops.enter_context(w.each(*part)), *over(sizes[1:])]
         read = load(w, text.at(index[0].pointer, found, strides_of(index[1])), index[1].dtype)
-        return cast(w, read, index[1].dtype, _INT)
-
-    def inside(at: str, body: Callable[[], None]) -> None:
-        w.when(w.set(f"icmp ult i64 {at}, {how.bins}"), body)
-
-    def put(found: list[str], at: str, more: list[str]) -> None:
+        at = cast(w, read, index[1].dtype, _INT)
+        loops.enter_context(w.where(w.set(f"icmp ult i64 {at}, {how.bins}")))
+        more = more if lines_first else over(others_of)
         own = dict(zip((*how.by, *rest), (*found, *more), strict=True))
         lines = [text.at(goal.pointer, [at], [own[how.axis]]) for (goal, _), own in zip(goals, steps, strict=True)]
         there = [own[label] for label in axes]
-        entry(own, [text.at(line, there, other) for line, other in zip(lines, others, strict=True)])
-
-    def each_index(body: Callable[[list[str]], None]) -> None:
-        sizes = [how.sizes[label] for label in how.by]
-        if part is None:
-            text.nest(sizes, body)
-        else:
-            w.loop(*part, lambda i: text.nest(sizes[1:], lambda found: body([i, *found])))
-
-    def one(found: list[str]) -> None:
-        at = position(found)
-        inside(at, lambda: text.nest([how.sizes[label] for label in rest], lambda more: put(found, at, more)))
-
-    def line(more: list[str]) -> None:
-        def each(found: list[str]) -> None:
-            at = position(found)
-            inside(at, lambda: put(found, at, more))
-
-        each_index(each)
-
-    along = min([own[how.axis] for own in steps])
-    if rest and all(along < step for own in others for step in own):  # places of a line lie nearer than lines
-        text.nest([how.sizes[label] for label in rest], line)
-    else:
-        each_index(one)
+        yield own, [text.at(line, there, other) for line, other in zip(lines, others, strict=True)]
 
 
 def _value(text: Text, how: Indexing, values: Array) -> Callable[[dict[int, str]], str]:
@@ -93,15 +73,16 @@ def overwritten_at(text: Text, box: OverwrittenAt, read: Sequence[Array], made: 
     (index, x, values), (goal,) = read, made
     text.copy(x[0].pointer, goal[0].pointer, goal[1].nbytes)
     value = _value(text, box.how, values)
-    _written(text, box.how, index, [goal], lambda own, at: store(text.w, value(own), at[0], goal[1].dtype))
+    with _written(text, box.how, index, [goal]) as (own, (at,)):
+        store(text.w, value(own), at, goal[1].dtype)
 
 
 def cleared_at(text: Text, box: ClearedAt, read: Sequence[Array], made: Sequence[Array]) -> None:
     """Write a `ClearedAt`, in place where the result lies where the argument does."""
     (index, x), (goal,) = read, made
     text.copy(x[0].pointer, goal[0].pointer, goal[1].nbytes)
-    zero = literal(0, goal[1].dtype)
-    _written(text, box.how, index, [goal], lambda own, at: store(text.w, zero, at[0], goal[1].dtype))
+    with _written(text, box.how, index, [goal]) as (_, (at,)):
+        store(text.w, literal(0, goal[1].dtype), at, goal[1].dtype)
 
 
 def _added(text: Text, how: Indexing, index: Array, values: Array, goal: Array) -> None:
@@ -110,14 +91,15 @@ def _added(text: Text, how: Indexing, index: Array, values: Array, goal: Array) 
         _added_in_double(text, how, index, values, goal)
         return
 
-    def one(own: dict[int, str], at: list[str]) -> None:
-        old = load(w, at[0], dtype)
-        new = w.set(f"or i1 {old}, {value(own)}") if dtype.kind == "b" else add(w, dtype, old, value(own))
-        store(w, new, at[0], dtype)
+    def more(into: Array, part: tuple[str, str] | None = None) -> None:
+        with _written(text, how, index, [into], part) as (own, (at,)):
+            old = load(w, at, dtype)
+            new = w.set(f"or i1 {old}, {value(own)}") if dtype.kind == "b" else add(w, dtype, old, value(own))
+            store(w, new, at, dtype)
 
     elements = math.prod([how.sizes[label] for label in how.by])
     if not how.by or dtype.kind != "f" or elements <= SHORT * how.bins:
-        _written(text, how, index, [goal], one)
+        more(goal)
         return
     rows = how.sizes[how.by[0]]
     unit = max(1, SHORT * how.bins * rows // elements)
@@ -128,7 +110,7 @@ def _added(text: Text, how: Indexing, index: Array, values: Array, goal: Array) 
         return sums, goal[1]
 
     def fold(begin: str, end: str, into: Array) -> None:
-        _written(text, how, index, [into], one, (begin, end))
+        more(into, (begin, end))
 
     in_levels(w, rows, unit, goal, fold, apart, lambda sums, into: _joined(text, sums[0], into), lambda sums: text.free(sums[0]))
 
@@ -136,13 +118,10 @@ def _added(text: Text, how: Indexing, index: Array, values: Array, goal: Array) 
 def _joined(text: Text, sums: Buffer, into: Array) -> None:
     """Adds sums to what stands in an array, and leaves zeros."""
     w, dtype = text.w, into[1].dtype
-
-    def one(found: list[str]) -> None:
+    with text.each([into[1].size]) as found:
         own, goal = (text.at(place, found, [dtype.itemsize]) for place in (sums.pointer, into[0].pointer))
         store(w, add(w, dtype, load(w, goal, dtype), load(w, own, dtype)), goal, dtype)
         store(w, literal(0.0, dtype), own, dtype)
-
-    text.nest([into[1].size], one)
 
 
 def _added_in_double(text: Text, how: Indexing, index: Array, values: Array, goal: Array) -> None:
@@ -153,21 +132,15 @@ def _added_in_double(text: Text, how: Indexing, index: Array, values: Array, goa
     w, dtype, value = text.w, goal[1].dtype, _value(text, how, values)
     space = Tensor(goal[1].shape, _DOUBLE)
     sums = text.buffer(space)
-
-    def begin(own: dict[int, str], at: list[str]) -> None:
-        store(w, literal(0.0, _DOUBLE), at[0], _DOUBLE)
-
-    def more(own: dict[int, str], at: list[str]) -> None:
+    with _written(text, how, index, [(sums, space)]) as (_, (at,)):
+        store(w, literal(0.0, _DOUBLE), at, _DOUBLE)
+    with _written(text, how, index, [(sums, space)]) as (own, (at,)):
         number = cast(w, value(own), dtype, _DOUBLE)
-        store(w, add(w, _DOUBLE, load(w, at[0], _DOUBLE), number), at[0], _DOUBLE)
-
-    def end(own: dict[int, str], at: list[str]) -> None:
-        total = cast(w, load(w, at[0], _DOUBLE), _DOUBLE, dtype)
-        store(w, add(w, dtype, load(w, at[1], dtype), total), at[1], dtype)
-        store(w, literal(-0.0, _DOUBLE), at[0], _DOUBLE)
-
-    for goals, entry in (([(sums, space)], begin), ([(sums, space)], more), ([(sums, space), goal], end)):
-        _written(text, how, index, goals, entry)
+        store(w, add(w, _DOUBLE, load(w, at, _DOUBLE), number), at, _DOUBLE)
+    with _written(text, how, index, [(sums, space), goal]) as (_, (at, to)):
+        total = cast(w, load(w, at, _DOUBLE), _DOUBLE, dtype)
+        store(w, add(w, dtype, load(w, to, dtype), total), to, dtype)
+        store(w, literal(-0.0, _DOUBLE), at, _DOUBLE)
     text.free(sums)
 
 
@@ -190,8 +163,7 @@ def flat_index(text: Text, box: FlatIndex, read: Sequence[Array], made: Sequence
     w, (goal, space), counts = text.w, made[0], len(box.counts)
     bins = math.prod([axis.size for axis in box.axes])
     inside = bins and all(map(_is_inside, box.axes))
-
-    def one(found: list[str]) -> None:
+    with text.each(space.shape) as found:
         given, slices, flat = iter(read), 0, "0"
         for axis in box.axes:
             if axis.kind == "argument":
@@ -207,8 +179,6 @@ def flat_index(text: Text, box: FlatIndex, read: Sequence[Array], made: Sequence
             w.do(f"call void @llvm.assume(i1 {w.set(f'icmp ult i64 {flat}, {bins}')})")
         store(w, flat, text.at(goal.pointer, found, strides_of(space)), _INT)
 
-    text.nest(space.shape, one)
-
 
 def _is_inside(axis: Along) -> bool:
     """True where all positions along an axis are in it; those of index arrays are made so."""
@@ -220,14 +190,11 @@ def in_range(text: Text, box: Within, read: Sequence[Array], made: Sequence[Arra
     """Write an `InRange` or a `Fits`; an integer out of range makes the array code run, which raises."""
     w, (index, space) = text.w, read[0]
     text.copy(index.pointer, made[0][0].pointer, space.nbytes)
-
-    def one(found: list[str]) -> None:
+    with text.each([space.size]) as found:
         position = cast(w, load(w, text.at(index.pointer, found, [space.dtype.itemsize]), space.dtype), space.dtype, _INT)
         if box.least:
             position = w.set(f"sub i64 {position}, {box.least}")
         text.fail(w.set(f"icmp uge i64 {position}, {box.size}"))
-
-    text.nest([space.size], one)
 
 
 def _from_the_front(text: Text, array: Array, found: Sequence[str], size: int) -> str:

@@ -5,16 +5,16 @@ So states stay in the cache from step to step, and what is read and written are 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from catad.buffers import address, empty
+from catad.buffers import address
 from catad.engine.cpu.run import pool, threads
 from catad.engine.cpu.run.kernel import packed
 from catad.engine.cpu.whole.nested import Loop
-from catad.engine.cpu.whole.printed import CompiledFunction, as_they_lie
+from catad.engine.cpu.whole.printed import CompiledFunction
 from catad.engine.cpu.whole.text import Arrays, Buffer, Text
 from catad.errors import CannotPrint
 from catad.linear.sweep import Sweep
@@ -80,8 +80,7 @@ class LanesSweep(CompiledFunction):
 
     bounds = 4  # the first lane, the last, and two numbers that do not matter
 
-    def __init__(self, box: Sweep, ins: tuple[Tensor, ...], plain: Callable[..., Any]) -> None:
-        self.plain, self.outs = plain, box.typed(ins)
+    def __init__(self, box: Sweep, ins: tuple[Tensor, ...]) -> None:
         shape = max([space.shape for space in box.state.leaves], key=lambda one: int(np.prod(one)), default=())
         self.size = int(np.prod(shape))
         if type(box) is not Sweep or self.size < LANES or any(leaf.shape for leaf in box.output.leaves if leaf.shape != shape):
@@ -89,7 +88,7 @@ class LanesSweep(CompiledFunction):
         text = Text(small=ROOM, calls=False)
         text.times = self.size // LANES
         read = [(Buffer(text.entry(), space.nbytes), space) for space in ins]
-        made = [(Buffer(text.entry(), space.nbytes), space) for space in self.outs]
+        made = [(Buffer(text.entry(), space.nbytes), space) for space in box.typed(ins)]
 
         def block(first: str) -> None:
             start = text.w.least(first, str(self.size - LANES))  # the last block begins where one ends with the lanes
@@ -104,11 +103,19 @@ class LanesSweep(CompiledFunction):
         self.constants = text.constants
         self.rest = [*text.lengths, *map(address, text.constants)]
 
-    def __call__(self, xp: Any, *arrays: Any) -> Any:
-        given = as_they_lie(arrays)
-        outs = [empty(space.shape, space.dtype) for space in self.outs]
+    @property
+    def text(self) -> str:
+        """The LLVM text."""
+        return self.code.text
+
+    @property
+    def seconds(self) -> float:
+        """The time that compiling took."""
+        return self.code.seconds
+
+    def run(self, arrays: Sequence[Any], outs: Sequence[Any]) -> None:
+        """Runs the loop on contiguous arrays and writes the results into `outs`."""
         error = np.zeros(2, np.int64)
-        table = packed([*map(address, given), *map(address, outs), address(error), address(error), 1, *self.rest])
+        table = packed([*map(address, arrays), *map(address, outs), address(error), address(error), 1, *self.rest])
         parts = [(first, last, 0, 0) for first, last in threads.chunks(self.size, LANES, LANES)]
         pool.run(self.code, "kernel", table, parts, self.work)
-        return outs[0] if len(outs) == 1 else outs

@@ -35,12 +35,9 @@ def in_levels(
             fold(begin, end, into)
             return
         sums = apart()
-
-        def each(start: str) -> None:
+        with w.each(begin, end, size) as start:
             level(size // SHORT, start, w.least(w.set(f"add i64 {start}, {size}"), end), sums)
             join(sums, into)
-
-        w.loop(begin, end, each, size)
         free(sums)
 
     size = unit

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from catad.engine.cpu.whole.text import Arrays, Buffer, Laid, Text, strides_of
+from catad.engine.cpu.whole.text import Arrays, Buffer, Laid, Text
+from catad.engine.stages.layout import strides_of
 from catad.engine.text.numbers import add, load, store
 from catad.linear.clear import Cleared
 from catad.linear.reindex import Axis, StridedCopy
@@ -59,13 +60,10 @@ def added(text: Text, box: Added, read: Arrays, made: Arrays) -> None:
     (x, values), (goal, space) = read, made[0]
     text.copy(x[0].pointer, goal.pointer, space.nbytes)
     source, there = _sides(box.axes, values, (goal, space))
-
-    def one(index: list[str]) -> None:
+    with text.each([ax.m for ax in box.axes]) as index:
         more = load(text.w, text.at(source.pointer, index, source.strides, source.offset), space.dtype)
         place = text.at(there.pointer, index, there.strides, there.offset)
         store(text.w, add(text.w, space.dtype, load(text.w, place, space.dtype), more), place, space.dtype)
-
-    text.nest([ax.m for ax in box.axes], one)
 
 
 def cleared(text: Text, box: Cleared, read: Arrays, made: Arrays) -> None:

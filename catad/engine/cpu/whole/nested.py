@@ -272,8 +272,7 @@ def choose(text: Text, box: Choose, read: Arrays, made: Arrays) -> None:
     if not box.lanes:
         condition = load(w, read[0][0].pointer, read[0][1].dtype)
         sides = _Sides(text, box, read[1:], made)
-        w.when(condition, lambda: sides.write(box.f))
-        w.when(w.set(f"xor i1 {condition}, true"), lambda: sides.write(box.g))
+        w.either(condition, lambda: sides.write(box.f), lambda: sides.write(box.g))
         sides.free()
         return
     leaves = [leaf.nbytes for leaf in box.dom.leaves]
@@ -292,8 +291,7 @@ def choose(text: Text, box: Choose, read: Arrays, made: Arrays) -> None:
         def side(term: D) -> None:
             write_program(text, _wiring(term, box.dom), given, goals)
 
-        w.when(holds, lambda: side(box.f))
-        w.when(w.set(f"xor i1 {holds}, true"), lambda: side(box.g))
+        w.either(holds, lambda: side(box.f), lambda: side(box.g))
 
     text.nest(box.lanes, lane)
 

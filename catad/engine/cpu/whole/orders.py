@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from catad.engine.cpu.whole.program import WRITERS
-from catad.engine.cpu.whole.text import Buffer, Text, strides_of
+from catad.engine.cpu.whole.text import Buffer, Text
 from catad.engine.in_force import every_call
+from catad.engine.stages.layout import strides_of
 from catad.engine.text.numbers import cast, load, store
 from catad.linear.previous_state import Origin, PreviousState
 from catad.scalar.llvm_writer import literal, llvm_type
@@ -44,24 +46,35 @@ class _Line:
         """A number as an integer of 64 bits."""
         return cast(self.text.w, self.load(at), self.dtype, _INT)
 
+    @contextmanager
+    def inside(self, at: str, size: int) -> Iterator[str]:
+        """What is written inside runs where a number, the value here, is one of the first `size` positions."""
+        found = self.integer(at)
+        with self.text.w.where(self.text.w.set(f"icmp ult i64 {found}, {size}")):
+            yield found
+
     def store(self, value: str, at: str) -> None:
         """Write a number."""
         store(self.text.w, value, self.text.at(self.pointer, [at], [self.stride]), self.dtype)
 
 
-def _lines(text: Text, axis: int, arrays: Sequence[Array], body: Callable[[list[_Line]], None]) -> None:
-    """Loops over all axes but one, which arrays have in common; `body` is given the line of each array."""
-    rest = [n for k, n in enumerate(arrays[0][1].shape) if k != axis]
-
-    def each(found: list[str]) -> None:
+@contextmanager
+def _lines(text: Text, axis: int, arrays: Sequence[Array]) -> Iterator[list[_Line]]:
+    """Loops over all axes but one, which arrays have in common; the line of each array."""
+    with text.each([n for k, n in enumerate(arrays[0][1].shape) if k != axis]) as found:
         lines = []
         for buffer, space in arrays:
             steps = strides_of(space)
             place = text.at(buffer.pointer, found, [*steps[:axis], *steps[axis + 1 :]])
             lines.append(_Line(text, place, steps[axis], space.dtype))
-        body(lines)
+        yield lines
 
-    text.nest(rest, each)
+
+@contextmanager
+def _steps(text: Text, n: int) -> Iterator[str]:
+    """A loop over the numbers of a line."""
+    with text.each([n]) as (i,):
+        yield i
 
 
 def _room(text: Text, n: int) -> tuple[Buffer, _Line]:
@@ -83,14 +96,12 @@ def stable_order(text: Text, box: StableOrder, read: Sequence[Array], made: Sequ
     """Write a `StableOrder`: sorted runs are merged to runs of twice the length."""
     n = read[0][1].shape[box.axis]
     rooms = [_room(text, n) for _ in range(2)]
-
-    def one(lines: list[_Line]) -> None:
-        keys, goal = lines
-        text.nest([n], lambda i: rooms[0][1].store(i[0], i[0]))
+    with _lines(text, box.axis, [read[0], made[0]]) as (keys, goal):
+        with _steps(text, n) as i:
+            rooms[0][1].store(i, i)
         at = _merged(text, keys, n, rooms)
-        text.nest([n], lambda i: goal.store(at.load(i[0]), i[0]))
-
-    _lines(text, box.axis, [read[0], made[0]], one)
+        with _steps(text, n) as i:
+            goal.store(at.load(i), i)
     for buffer, _ in rooms:
         text.free(buffer)
 
@@ -98,12 +109,9 @@ def stable_order(text: Text, box: StableOrder, read: Sequence[Array], made: Sequ
 def _merged(text: Text, keys: _Line, n: int, rooms: Sequence[tuple[Buffer, _Line]]) -> _Line:
     """Merge runs of 1, 2, 4, ... positions from one room into the other; where the order stands in the end."""
     w = text.w
-    width, now, other = w.slot("i64"), w.slot("ptr"), w.slot("ptr")
-    w.do(f"store i64 1, ptr {width}")
-    for slot, (buffer, _) in zip((now, other), rooms, strict=True):
-        w.do(f"store ptr {buffer.pointer}, ptr {slot}")
-
-    def again(_: str) -> None:
+    width = w.slot("i64", start="1")
+    now, other = (w.slot("ptr", start=buffer.pointer) for buffer, _ in rooms)
+    with w.each("0", str((n - 1).bit_length() if n else 0)):
         run = w.set(f"load i64, ptr {width}")
         source, goal = (_Line(text, w.set(f"load ptr, ptr {slot}"), _INT.itemsize, _INT) for slot in (now, other))
         twice = w.set(f"mul nsw i64 {run}, 2")
@@ -111,8 +119,6 @@ def _merged(text: Text, keys: _Line, n: int, rooms: Sequence[tuple[Buffer, _Line
         w.do(f"store ptr {goal.pointer}, ptr {now}")
         w.do(f"store ptr {source.pointer}, ptr {other}")
         w.do(f"store i64 {twice}, ptr {width}")
-
-    w.loop("0", str((n - 1).bit_length() if n else 0), again)
     return _Line(text, w.set(f"load ptr, ptr {now}"), _INT.itemsize, _INT)
 
 
@@ -121,11 +127,8 @@ def _merge(text: Text, keys: _Line, way: tuple[_Line, _Line], start: str, run: s
     w, (source, goal) = text.w, way
     middle = w.least(w.set(f"add nsw i64 {start}, {run}"), str(n))
     end = w.least(w.set(f"add nsw i64 {middle}, {run}"), str(n))
-    left, right = w.slot("i64"), w.slot("i64")
-    w.do(f"store i64 {start}, ptr {left}")
-    w.do(f"store i64 {middle}, ptr {right}")
-
-    def one(k: str) -> None:
+    left, right = (w.slot("i64", start=one) for one in (start, middle))
+    with w.each(start, end) as k:
         i, j = w.set(f"load i64, ptr {left}"), w.set(f"load i64, ptr {right}")
         first = source.load(w.least(i, w.set(f"sub i64 {middle}, 1")))
         second = source.load(w.least(j, w.set(f"sub i64 {end}, 1")))
@@ -139,22 +142,18 @@ def _merge(text: Text, keys: _Line, way: tuple[_Line, _Line], start: str, run: s
         fewer = w.set(f"sub i64 1, {more}")
         w.do(f"store i64 {w.set(f'add i64 {i}, {fewer}')}, ptr {left}")
 
-    w.loop(start, end, one)
-
 
 def sorted_positions(text: Text, box: SortedPositions, read: Sequence[Array], made: Sequence[Array]) -> None:
     """Write a `SortedPositions`: a search by halves."""
     w, ((ordered, own), (numbers, many)), goal = text.w, read, made[0][0]
     n, steps = own.shape[-1], strides_of(own)
     low, count = w.slot("i64"), w.slot("i64")
-
-    def one(found: list[str]) -> None:
+    with text.each(many.shape) as found:
         line = _Line(text, text.at(ordered.pointer, found[: box.lead], steps[: box.lead]), steps[-1], own.dtype)
         x = load(w, text.at(numbers.pointer, found, strides_of(many)), many.dtype)
         w.do(f"store i64 0, ptr {low}")
         w.do(f"store i64 {n}, ptr {count}")
-
-        def halve(_: str) -> None:
+        with w.each("0", str(n.bit_length())):
             begin, left = w.set(f"load i64, ptr {low}"), w.set(f"load i64, ptr {count}")
             half = w.set(f"lshr i64 {left}, 1")
             middle = w.set(f"add i64 {begin}, {half}")
@@ -165,11 +164,7 @@ def sorted_positions(text: Text, box: SortedPositions, read: Sequence[Array], ma
             after, rest = w.set(f"add i64 {middle}, 1"), w.set(f"sub i64 {w.set(f'sub i64 {left}, {half}')}, 1")
             w.do(f"store i64 {w.set(f'select i1 {further}, i64 {after}, i64 {begin}')}, ptr {low}")
             w.do(f"store i64 {w.set(f'select i1 {further}, i64 {rest}, i64 {half}')}, ptr {count}")
-
-        w.loop("0", str(n.bit_length()), halve)
         store(w, w.set(f"load i64, ptr {low}"), text.at(goal.pointer, found, strides_of(made[0][1])), _INT)
-
-    text.nest(many.shape, one)
 
 
 def one_writer(text: Text, box: OneWriter, read: Sequence[Array], made: Sequence[Array]) -> None:
@@ -192,15 +187,12 @@ def last_writer(
         one, number = w.set(f"zext i1 {yes} to i64"), w.set(f"load i64, ptr {writes}")
         w.do(f"store i64 {w.set(f'{step} i64 {number}, {one}')}, ptr {writes}")
 
-    def one(lines: list[_Line]) -> None:
-        index, goal = lines
-        text.nest([box.size], lambda k: goal.store("-1", k[0]))
-
-        def note(found: list[str]) -> None:
-            at = index.integer(found[0])
-            w.when(w.set(f"icmp ult i64 {at}, {box.size}"), lambda: write(found[0], at))
-
-        def write(position: str, at: str) -> None:
+    with _lines(text, box.axis, [read[0], made[0]]) as (index, goal):
+        with _steps(text, box.size) as k:
+            goal.store("-1", k)
+        if writes:
+            w.do(f"store i64 0, ptr {writes}")
+        with _steps(text, m) as position, index.inside(position, box.size) as at:
             if threads:
                 before = goal.load(at)
                 own, other = (w.set(f"urem i64 {k}, {threads}") for k in (position, before))
@@ -209,39 +201,26 @@ def last_writer(
             goal.store(position, at)
             if writes:
                 count("true", "add")
-
         if writes:
-            w.do(f"store i64 0, ptr {writes}")
-        text.nest([m], note)
-        if writes:
-            text.nest([box.size], lambda k: count(w.set(f"icmp sge i64 {goal.load(k[0])}, 0"), "sub"))
+            with _steps(text, box.size) as k:
+                count(w.set(f"icmp sge i64 {goal.load(k)}, 0"), "sub")
             text.fail(w.set(f"icmp ne i64 {w.set(f'load i64, ptr {writes}')}, 0"))
-
-    _lines(text, box.axis, [read[0], made[0]], one)
 
 
 def apart(text: Text, box: Apart, read: Sequence[Array], made: Sequence[Array]) -> None:
     """Write an `Apart`; where another thread stands in a cell, the array code runs, which raises."""
     w, size = text.w, read[1][1].shape[-1]
     text.clear(made[0][0].pointer, made[0][1].nbytes)
-
-    def one(lines: list[_Line]) -> None:
-        index, writer = lines
-
-        def compare(found: list[str]) -> None:
-            at = index.integer(found[0])
-
-            def look() -> None:
-                other = writer.load(at)
-                bad = w.set(f"icmp ne i64 {other}, {found[0]}")
-                text.fail(w.set(f"and i1 {bad}, {w.set(f'icmp sge i64 {other}, 0')}"))
-
-            w.when(w.set(f"icmp ult i64 {at}, {size}"), look)
-
-        text.nest([read[0][1].shape[-1]], compare)
-
-    if every_call():
-        _lines(text, read[0][1].ndim - 1, read, one)
+    if not every_call():
+        return
+    with (
+        _lines(text, read[0][1].ndim - 1, read) as (index, writer),
+        _steps(text, read[0][1].shape[-1]) as i,
+        index.inside(i, size) as at,
+    ):
+        other = writer.load(at)
+        bad = w.set(f"icmp ne i64 {other}, {i}")
+        text.fail(w.set(f"and i1 {bad}, {w.set(f'icmp sge i64 {other}, 0')}"))
 
 
 def last_only(text: Text, box: LastOnly, read: Sequence[Array], made: Sequence[Array]) -> None:
@@ -249,28 +228,15 @@ def last_only(text: Text, box: LastOnly, read: Sequence[Array], made: Sequence[A
     w, (source, space), goal = text.w, read[0], made[0][0]
     lead, (buffer, noted) = space.ndim - box.axes, _room(text, box.size)
     count, size = math.prod(space.shape[lead:]), space.dtype.itemsize
-
-    def row(found: list[str]) -> None:
+    with text.each(space.shape[:lead]) as found:
         own, out = (text.at(p, found, strides_of(space)[:lead]) for p in (source.pointer, goal.pointer))
         index, result = (_Line(text, pointer, size, space.dtype) for pointer in (own, out))
-
-        def at(i: str, then: Callable[[str], None]) -> None:
-            place = index.integer(i)
-            w.when(w.set(f"icmp ult i64 {place}, {box.size}"), lambda: then(place))
-
-        def look(i: list[str]) -> None:
-            result.store("-1", i[0])
-
-            def keep(place: str) -> None:
-                stays = w.set(f"icmp eq i64 {noted.load(place)}, {i[0]}")
-                w.when(stays, lambda: result.store(index.load(i[0]), i[0]))
-
-            at(i[0], keep)
-
-        text.nest([count], lambda i: at(i[0], lambda place: noted.store(i[0], place)))
-        text.nest([count], look)
-
-    text.nest(space.shape[:lead], row)
+        with _steps(text, count) as i, index.inside(i, box.size) as place:
+            noted.store(i, place)
+        with _steps(text, count) as i:
+            result.store("-1", i)
+            with index.inside(i, box.size) as place, w.where(w.set(f"icmp eq i64 {noted.load(place)}, {i}")):
+                result.store(index.load(i), i)
     text.free(buffer)
 
 
@@ -278,50 +244,38 @@ def numbered_by_flags(text: Text, box: NumberedByFlags, read: Sequence[Array], m
     """Write a `NumberedByFlags`; other flags than 0 and 1, and another number of segments, make the array code run."""
     w, n = text.w, read[0][1].shape[box.axis]
     number = w.slot("i64")
-
-    def one(lines: list[_Line]) -> None:
-        flags, goal = lines
+    with _lines(text, box.axis, [read[0], made[0]]) as (flags, goal):
         w.do(f"store i64 0, ptr {number}")  # of the segments so far
-
-        def element(found: list[str]) -> None:
-            flag, first = flags.integer(found[0]), w.set(f"icmp eq i64 {found[0]}, 0")
+        with _steps(text, n) as i:
+            flag, first = flags.integer(i), w.set(f"icmp eq i64 {i}, 0")
             text.fail(w.set(f"icmp ugt i64 {flag}, 1"))
             starts = w.set(f"select i1 {first}, i64 1, i64 {flag}")
             so_far = w.set(f"add i64 {w.set(f'load i64, ptr {number}')}, {starts}")
             w.do(f"store i64 {so_far}, ptr {number}")
-            goal.store(w.set(f"sub i64 {so_far}, 1"), found[0])
-
-        text.nest([n], element)
+            goal.store(w.set(f"sub i64 {so_far}, 1"), i)
         if box.segments >= 0:
             text.fail(w.set(f"icmp ne i64 {w.set(f'load i64, ptr {number}')}, {box.segments}"))
-
-    _lines(text, box.axis, [read[0], made[0]], one)
 
 
 def numbered_by_lengths(text: Text, box: NumberedByLengths, read: Sequence[Array], made: Sequence[Array]) -> None:
     """Write a `NumberedByLengths`; lengths that do not add up make the array code run."""
     w, k = text.w, read[0][1].shape[box.axis]
     at = w.slot("i64")
-
-    def one(lines: list[_Line]) -> None:
-        lengths, goal = lines
+    with _lines(text, box.axis, [read[0], made[0]]) as (lengths, goal):
         w.do(f"store i64 0, ptr {at}")
-
-        def segment(found: list[str]) -> None:
-            length, begin = lengths.integer(found[0]), w.set(f"load i64, ptr {at}")
+        with _steps(text, k) as segment:
+            length, begin = lengths.integer(segment), w.set(f"load i64, ptr {at}")
             end = w.set(f"add i64 {begin}, {length}")
             wrong = w.set(f"icmp ugt i64 {length}, {box.n}")
             text.fail(wrong)
             end = w.set(f"select i1 {wrong}, i64 {begin}, i64 {end}")
-            w.loop(begin, w.least(end, str(box.n)), lambda i: goal.store(found[0], i))
+            with w.each(begin, w.least(end, str(box.n))) as i:
+                goal.store(segment, i)
             w.do(f"store i64 {end}, ptr {at}")
-
-        text.nest([k], segment)
         total = w.set(f"load i64, ptr {at}")
         text.fail(w.set(f"icmp ne i64 {total}, {box.n}"))
-        w.loop(w.least(total, str(box.n)), str(box.n), lambda i: goal.store("0", i))  # until the array code says what is wrong
-
-    _lines(text, box.axis, [read[0], made[0]], one)
+        with w.each(w.least(total, str(box.n)), str(box.n)) as i:
+            goal.store("0", i)  # until the array code says what is wrong
 
 
 def sort_by_bin(text: Text, box: SortByBin, read: Sequence[Array], made: Sequence[Array]) -> None:
@@ -329,80 +283,59 @@ def sort_by_bin(text: Text, box: SortByBin, read: Sequence[Array], made: Sequenc
     w, m, bins = text.w, read[0][1].shape[box.axis], box.bins
     buffer, places = _room(text, bins + 1)
 
-    def bin_of(index: _Line, i: str) -> str:
+    def next_place(index: _Line, i: str) -> str:
+        """The place of the bin of an element, before it is counted up."""
         at = index.integer(i)
-        return w.set(f"select i1 {w.set(f'icmp ult i64 {at}, {bins}')}, i64 {at}, i64 {bins}")
+        at = w.set(f"select i1 {w.set(f'icmp ult i64 {at}, {bins}')}, i64 {at}, i64 {bins}")
+        before = places.load(at)
+        places.store(w.set(f"add i64 {before}, 1"), at)
+        return before
 
-    def one(lines: list[_Line]) -> None:
-        index, order, starts, last = lines
-        text.nest([bins + 1], lambda k: places.store("0", k[0]))
+    with _lines(text, box.axis, [read[0], *made]) as (index, order, starts, last):
+        with _steps(text, bins + 1) as k:
+            places.store("0", k)
+        with _steps(text, m) as i:
+            next_place(index, i)
+        total = w.slot("i64", start="0")
 
-        def count(i: list[str]) -> None:
-            _counted(text, places, bin_of(index, i[0]))
-
-        text.nest([m], count)
-        total = w.slot("i64")
-        w.do(f"store i64 0, ptr {total}")
-
-        def begin(k: str, of_a_bin: bool) -> None:
+        def begin(k: str) -> tuple[str, str]:
             before, count = w.set(f"load i64, ptr {total}"), places.load(k)
             after, some = w.set(f"add i64 {before}, {count}"), w.set(f"icmp ne i64 {count}, 0")
-            w.when(some, lambda: starts.store("true", before))
-            if of_a_bin:
-                end = w.set(f"sub i64 {after}, 1")
-                last.store(w.set(f"select i1 {some}, i64 {end}, i64 -1"), k)
+            with w.where(some):
+                starts.store("true", before)
             places.store(before, k)
             w.do(f"store i64 {after}, ptr {total}")
+            return after, some
 
-        text.nest([m], lambda i: starts.store("false", i[0]))
-        text.nest([bins], lambda k: begin(k[0], True))
-        begin(str(bins), False)
-        text.nest([m], lambda i: order.store(i[0], _counted(text, places, bin_of(index, i[0]))))
-
-    _lines(text, box.axis, [read[0], *made], one)
+        with _steps(text, m) as i:
+            starts.store("false", i)
+        with _steps(text, bins) as k:
+            after, some = begin(k)
+            end = w.set(f"sub i64 {after}, 1")
+            last.store(w.set(f"select i1 {some}, i64 {end}, i64 -1"), k)
+        begin(str(bins))
+        with _steps(text, m) as i:
+            order.store(i, next_place(index, i))
     text.free(buffer)
-
-
-def _counted(text: Text, places: _Line, at: str) -> str:
-    """A number before it is counted up."""
-    before = places.load(at)
-    places.store(text.w.set(f"add i64 {before}, 1"), at)
-    return before
 
 
 def origin(text: Text, box: Origin, read: Sequence[Array], made: Sequence[Array]) -> None:
     """Write an `Origin`."""
-    w = text.w
-
-    def one(lines: list[_Line]) -> None:
-        resets, goal = lines
-
-        def step(found: list[str]) -> None:
-            before = w.set(f"sub i64 {found[0]}, {box.back}")
-            goal.store(w.set(f"select i1 {resets.load(found[0])}, i64 -1, i64 {before}"), found[0])
-
-        text.nest([read[0][1].shape[box.axis]], step)
-
-    _lines(text, box.axis, [read[0], made[0]], one)
+    w, n = text.w, read[0][1].shape[box.axis]
+    with _lines(text, box.axis, [read[0], made[0]]) as (resets, goal), _steps(text, n) as i:
+        before = w.set(f"sub i64 {i}, {box.back}")
+        goal.store(w.set(f"select i1 {resets.load(i)}, i64 -1, i64 {before}"), i)
 
 
 def previous_state(text: Text, box: PreviousState, read: Sequence[Array], made: Sequence[Array]) -> None:
     """Write a `PreviousState`."""
     w, n = text.w, read[0][1].shape[box.axis]
-
-    def one(lines: list[_Line]) -> None:
-        resets, states, goal = lines
-
-        def step(found: list[str]) -> None:
-            before = w.set(f"sub i64 {found[0]}, {box.back}")
-            none = w.set(f"or i1 {resets.load(found[0])}, {w.set(f'icmp slt i64 {before}, 0')}")
-            state = states.load(w.most(before, "0"))
-            kind = llvm_type(goal.dtype)
-            goal.store(w.set(f"select i1 {none}, {kind} {literal(0, goal.dtype)}, {kind} {state}"), found[0])
-
-        text.nest([n], step)
-
-    _lines(text, box.axis, [*read, made[0]], one)
+    with _lines(text, box.axis, [*read, made[0]]) as (resets, states, goal), _steps(text, n) as i:
+        before = w.set(f"sub i64 {i}, {box.back}")
+        none = w.set(f"or i1 {resets.load(i)}, {w.set(f'icmp slt i64 {before}, 0')}")
+        state = states.load(w.most(before, "0"))
+        kind = llvm_type(goal.dtype)
+        goal.store(w.set(f"select i1 {none}, {kind} {literal(0, goal.dtype)}, {kind} {state}"), i)
 
 
 def number_0(text: Text, box: Waiting, read: Sequence[Array], made: Sequence[Array]) -> None:

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from catad.boxes import Primitive
+from catad.engine.backend import Way
 from catad.engine.cpu.whole.text import Arrays, Text
-from catad.engine.machine import Way
 from catad.spaces import Tensor
 
 MOST = 1024  # arrays that are kept as they lie in memory
@@ -106,13 +106,9 @@ def call_python(text: Text, run: Callable[[list[Any]], None], arrays: Arrays) ->
     """Write a call of a function of Python on arrays, unless something has failed before."""
     w, name = text.w, text.outside(Outside(run, [space for _, space in arrays], text.depth <= 1))
     places = w.slot("ptr", len(arrays))
-
-    def call() -> None:
+    text.fail("false")
+    with w.otherwise(w.set(f"load i1, ptr {text.failed}")):
         for k, (buffer, _) in enumerate(arrays):
             w.do(f"store ptr {buffer.pointer}, ptr {text.at(places, (), (), 8 * k)}")
         found = w.set(f"call i32 {name}(ptr {places}, ptr %error)")
         text.fail(w.set(f"icmp ne i32 {found}, 0"))
-
-    text.fail("false")
-    failed = w.set(f"load i1, ptr {text.failed}")
-    w.when(w.set(f"xor i1 {failed}, true"), call)

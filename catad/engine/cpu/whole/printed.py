@@ -11,8 +11,6 @@ import numpy as np
 from catad.buffers import PLAIN
 from catad.engine.cpu.run.kernel import Code, code_of
 from catad.engine.cpu.run.target import SHORT
-from catad.engine.machine import Compiled
-from catad.spaces import Tensor
 
 
 class Printed:
@@ -29,7 +27,7 @@ class Printed:
         return self.what[0]
 
 
-class CompiledFunction(Compiled):
+class CompiledFunction:
     """A function by its text, with so many integers after its table; `work` are the indices that a call runs."""
 
     printed: str
@@ -40,15 +38,6 @@ class CompiledFunction(Compiled):
     def code(self) -> Code:
         """The machine code."""
         return code_of(Printed, (self.printed, self.bounds), self.work)
-
-    @property
-    def seconds(self) -> tuple[float, ...]:
-        """The time that compiling took."""
-        return (self.code.seconds,)
-
-    def prepared(self, ins: tuple[Tensor, ...]) -> str:
-        """Compile; the text."""
-        return self.code.text
 
 
 def as_they_lie(arrays: Sequence[Any]) -> list[Any]:

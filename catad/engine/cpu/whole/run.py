@@ -13,7 +13,7 @@ from catad import buffers
 from catad.boxes import Nesting, Primitive
 from catad.buffers import HEAD, address
 from catad.engine import profile
-from catad.engine.backend import Step
+from catad.engine.backend import Step, Way
 from catad.engine.cpu.engine import THREADED
 from catad.engine.cpu.run import blas
 from catad.engine.cpu.run.kernel import packed
@@ -30,10 +30,9 @@ from catad.engine.cpu.whole.program import write_program
 from catad.engine.cpu.whole.rewrite import accumulated, adding_up
 from catad.engine.cpu.whole.text import UNLIKE, Buffer, Text
 from catad.engine.cpu.whole.units import STANDALONE
-from catad.engine.machine import Compiled
+from catad.engine.notices import tell
 from catad.engine.reference import REFERENCE
 from catad.engine.run import Run
-from catad.engine.runner import tell
 from catad.errors import CannotPrint
 from catad.late import late
 from catad.linear.clear import Cleared, ClearedAt
@@ -202,12 +201,12 @@ KEPT = 1 << 16  # bytes of memory that stays with a frame
 _BYTES = np.dtype(np.int8)
 
 
-def lanes(primitive: Primitive, ins: tuple[Tensor, ...]) -> Compiled | None:
+def lanes(primitive: Primitive, ins: tuple[Tensor, ...]) -> Way | None:
     """A loop with long steps that are pointwise, in blocks of lanes; None for others."""
     if not isinstance(primitive, Sweep) or largest(primitive) < THREADED:
         return None
     try:
-        return LanesSweep(primitive, ins, primitive.evaluate)
+        return LanesSweep(primitive, ins)
     except CannotPrint:
         return None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -330,19 +331,15 @@ class Text:
 
     # -- instructions
 
+    def each(self, sizes: Sequence[int]) -> AbstractContextManager[list[str]]:
+        """Loops of these sizes around what is written inside; their indices."""
+        return self.w.nested(sizes)
+
     def nest(self, sizes: Sequence[int], body: Callable[[list[str]], None]) -> None:
-        """Loops of these sizes around a body, which is given their indices."""
-
-        def level(k: int, index: list[str]) -> None:
-            if k == len(sizes):
-                body(index)
-            elif sizes[k] == 1:
-                level(k + 1, [*index, "0"])
-            else:
-                self.w.loop("0", str(sizes[k]), lambda i: level(k + 1, [*index, i]))
-
+        """The same around what `body` writes, which is given the indices."""
         if 0 not in sizes:
-            level(0, [])
+            with self.each(sizes) as index:
+                body(index)
 
     def at(self, pointer: str, index: Sequence[str], strides: Sequence[int], offset: int = 0) -> str:
         """The address at an index, given strides and an offset in bytes."""
@@ -373,22 +370,16 @@ class Text:
             return
         kind, number = memory_type(space.dtype), literal(value, space.dtype)
         number = str(int(bool(value))) if space.dtype.kind == "b" else number
-
-        def one(index: list[str]) -> None:
+        with self.each([space.size]) as index:
             self.w.do(f"store {kind} {number}, ptr {self.at(goal, index, [space.dtype.itemsize])}")
-
-        self.nest([space.size], one)
 
     def move(self, sizes: Sequence[int], source: Laid, goal: Laid) -> None:
         """Copy numbers from where one set of strides says to where another says, and to its dtype."""
         w = self.w
-
-        def one(index: list[str]) -> None:
+        with self.each(sizes) as index:
             value = load(w, self.at(source.pointer, index, source.strides, source.offset), source.dtype)
             value = cast(w, value, source.dtype, goal.dtype)
             store(w, value, self.at(goal.pointer, index, goal.strides, goal.offset), goal.dtype)
-
-        self.nest(sizes, one)
 
     def zero(self, dtype: np.dtype[Any]) -> str:
         """The address of a zero."""
@@ -412,11 +403,3 @@ class Text:
         self.errors.append(error)
         self.w.do(f"store i64 {1 + len(self.errors)}, ptr %error")
         self.w.do(f"store i64 {about}, ptr {self.at('%error', (), (), 8)}")
-
-
-def strides_of(space: Tensor) -> list[int]:
-    """The strides in bytes of a contiguous array."""
-    steps = [space.dtype.itemsize]
-    for n in reversed(space.shape[1:]):
-        steps.append(steps[-1] * n)
-    return list(reversed(steps[: space.ndim]))

@@ -9,7 +9,8 @@ result does not lie along a row of an operand, vectors go along the sum, and a t
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
@@ -121,15 +122,12 @@ class Tiles:
 
         def tile(index: Index, count: int, group: Sequence[Piece]) -> None:
             totals = [[self._slot(one.width) for one in group] for _ in range(count)]
-
-            def term(found: Index) -> None:
+            with self._each(self.sums, index) as found:
                 vectors = [self._load(x, found, one.width, one.start * self.size) for one in group]
                 for i, line in enumerate(totals):
                     number = self._load(y, found, 1, 0 if row is None else i * self.steps[y][row])
                     for total, vector, one in zip(line, vectors, group, strict=True):
                         self._add(total, self._splat(number, one.width), vector, one.width)
-
-            self._each(self.sums, index, term)
             for i, line in enumerate(totals):
                 for total, one in zip(line, group, strict=True):
                     far = one.start * self.size + (0 if row is None else i * self.steps[2][row])
@@ -146,10 +144,8 @@ class Tiles:
             for at in range(0, len(left), wide):
                 tile(index, count, left[at : at + wide])
 
-        def lines(index: Index) -> None:
+        with self._each(rest, {}) as index:
             self._by_rows(row, rows, high, index, columns)
-
-        self._each(rest, {}, lines)
 
     def _by_rows(self, row: int | None, rows: int, high: int, index: Index, body: Callable[[Index, int], None]) -> None:
         """The rows, so many at once, then those that are left."""
@@ -216,25 +212,22 @@ class Tiles:
                     for total, vector in zip(line, vectors, strict=True):
                         self._add(total, own, vector, self.lanes)
 
-            def line(found: Index) -> None:
+            with self._each(sums, index) as line:
                 if whole:
-                    self.w.loop("0", str(whole), lambda k: term({**found, along: k}, self.lanes), self.lanes)
+                    with self.w.each("0", str(whole), self.lanes) as k:
+                        term({**line, along: k}, self.lanes)
                 if left:
-                    term({**found, along: str(whole)}, left)
-
-            self._each(sums, index, line)
+                    term({**line, along: str(whole)}, left)
             for i, own in enumerate(totals):
                 for j, total in enumerate(own):
                     far = [0 if k is None else n * self.steps[2][k] for k, n in ((row, i), (column, j))]
                     self._store_total(total, index, sum(far))
 
-        def lines(index: Index) -> None:
-            self._by_rows(row, rows, high, index, lambda found, a: self._by_rows(column, columns, wide, found, inner(a)))
-
         def inner(count: int) -> Callable[[Index, int], None]:
             return lambda index, wide: tile(index, count, wide)
 
-        self._each(rest, {}, lines)
+        with self._each(rest, {}) as index:
+            self._by_rows(row, rows, high, index, lambda found, a: self._by_rows(column, columns, wide, found, inner(a)))
 
     def _store_total(self, total: str, index: Index, far: int) -> None:
         vector = self._type(self.lanes)
@@ -251,9 +244,11 @@ class Tiles:
     def _longest(self, labels: Sequence[int]) -> int | None:
         return max(labels, key=lambda label: self.sizes[label], default=None)
 
-    def _each(self, labels: Sequence[int], index: Index, body: Callable[[Index], None]) -> None:
-        sizes = [self.sizes[label] for label in labels]
-        self.text.nest(sizes, lambda found: body({**index, **dict(zip(labels, found, strict=True))}))
+    @contextmanager
+    def _each(self, labels: Sequence[int], index: Index) -> Iterator[Index]:
+        """Loops over labels within others; the indices of all."""
+        with self.text.each([self.sizes[label] for label in labels]) as found:
+            yield {**index, **dict(zip(labels, found, strict=True))}
 
     def _at(self, k: int, index: Index, far: int) -> str:
         return self.text.at(self.pointers[k], list(index.values()), [self.steps[k][label] for label in index], far)

@@ -10,15 +10,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from catad.boxes import Primitive
+from catad.engine.backend import Way
 from catad.engine.cpu.rows import CACHE, ByRows, by_rows
 from catad.engine.cpu.whole.by_address import call_rows
 from catad.engine.cpu.whole.outside import run_way
-from catad.engine.cpu.whole.text import Arrays, Text, strides_of
-from catad.engine.machine import Compiled, Way
+from catad.engine.cpu.whole.text import Arrays, Text
 from catad.engine.stages.group import grouped, in_order, united
+from catad.engine.stages.layout import strides_of
 from catad.engine.stages.partition import Item, Partition
 from catad.engine.stages.stage import Stage
 from catad.spaces import Tensor
@@ -40,30 +39,7 @@ class Unit:
             run_way(text, self.way, read, made)
 
 
-class Copied(Way):
-    """Compiled code that makes its results, which are copied to where they belong."""
-
-    def __init__(self, made: Compiled, spaces: tuple[Tensor, ...]) -> None:
-        self.made, self.spaces = made, spaces
-
-    @property
-    def text(self) -> str:
-        """The text of its code."""
-        return self.made.prepared(self.spaces) or ""
-
-    @property
-    def seconds(self) -> float:
-        """The time that compiling took."""
-        return sum(self.made.seconds)
-
-    def run(self, arrays: Sequence[Any], outs: Sequence[Any]) -> None:
-        """Run it on arrays."""
-        results = self.made(np, *arrays)
-        for out, one in zip(outs, results if len(outs) > 1 else (results,), strict=True):
-            out[...] = one
-
-
-STANDALONE: dict[type[Primitive], Callable[[Any, tuple[Tensor, ...]], Compiled | None]] = {}
+STANDALONE: dict[type[Primitive], Callable[[Any, tuple[Tensor, ...]], Way | None]] = {}
 """What makes the compiled code of boxes that are called; `run.py` adds loops over many lanes."""
 
 
@@ -78,9 +54,8 @@ def with_units(text: Text, found: Partition, reads: Sequence[Sequence[int]]) -> 
     for g, item in enumerate(items):
         maker = STANDALONE.get(type(item.primitive)) if isinstance(item, Box) else None
         if maker is not None and isinstance(item, Box):
-            made = maker(item.primitive, found.wiring.spaces(item.ins))
-            if made is not None:
-                way = Copied(made, found.wiring.spaces(item.ins))
+            way = maker(item.primitive, found.wiring.spaces(item.ins))
+            if way is not None:
                 items[g] = Box(Unit(type(item.primitive).__name__, way), item.ins, item.outs)  # type: ignore[arg-type]
     if max([space.nbytes for space in found.wiring.wires], default=0) < CACHE // 2:
         return items
@@ -93,7 +68,7 @@ def with_units(text: Text, found: Partition, reads: Sequence[Sequence[int]]) -> 
 def _groups(found: Partition, items: list[Item], reads: Sequence[Sequence[int]]) -> dict[int, tuple[int, ...]]:
     """Puts stages that run a few rows at a time into their places; the items of each group by the last one."""
     together: dict[int, tuple[int, ...]] = {}
-    for group in grouped(found, reads, (), ()):
+    for group in grouped(found, reads):
         one = united(found, group, reads, CACHE)
         if one is None:
             continue

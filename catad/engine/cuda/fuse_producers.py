@@ -5,13 +5,14 @@ The loop of such a kernel is one number after the other, while a stage computes 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from catad import scalar
+from catad.engine.cuda.by_bin import computes_values
 from catad.engine.stages.access import straight
 from catad.engine.stages.bins import Before
-from catad.engine.stages.partition import Item, Partition
+from catad.engine.stages.partition import Partition
 from catad.engine.stages.recompute import CHEAP
 from catad.engine.stages.stage import Stage, identity
 from catad.scalar import Function, Node
@@ -31,24 +32,26 @@ class Producer(NamedTuple):
     before: Before
 
 
-def fused_producers(found: Partition, group: Sequence[int], readers: Mapping[int, Sequence[int]]) -> dict[int, Producer]:
-    """The stages that are fused into boxes of one pass, by the places of the boxes; none whose values are needed elsewhere.
+def fused_producers(found: Partition, reads: Sequence[set[int]]) -> dict[int, Producer]:
+    """The stages that are fused into boxes, by the places of the boxes; none whose values are needed elsewhere.
 
-    `readers` has, for each wire, the places of the items that read it, -1 where it is a result.
+    `reads` are the wires that each item reads.
     """
-    taken = {g: one for g in group if (one := _producer(found, found.items[g])) is not None}
-    whole = {}
+    boxes = {g: item for g, item in enumerate(found.items) if isinstance(item, Box)}
+    taken = {g: one for g, box in boxes.items() if (one := _producer(found, box)) is not None}
+    whole, outputs = {}, set(found.wiring.outputs)
     for item in {one.item for one in taken.values()}:
         stage = found.items[item]
         assert isinstance(stage, Stage)
-        users = {g for k in stage.made for g in readers.get(k, ())}
-        whole[item] = users <= {g for g, one in taken.items() if one.item == item}
+        users = {g for g, own in enumerate(reads) if not own.isdisjoint(stage.made)}
+        whole[item] = outputs.isdisjoint(stage.made) and users <= {g for g, one in taken.items() if one.item == item}
     return {g: one for g, one in taken.items() if whole[one.item]}
 
 
-def _producer(found: Partition, box: Item) -> Producer | None:
-    assert isinstance(box, Box)
+def _producer(found: Partition, box: Box) -> Producer | None:
     spaces, values = found.wiring.spaces(box.ins), box.ins[1:]
+    if not computes_values(box.primitive, spaces):
+        return None
     g = max(found.produced.get(k, -1) for k in values)
     stage = found.items[g] if g >= 0 else None
     if not isinstance(stage, Stage) or stage.axis or stage.needs or stage.folded or stage.shape != spaces[1].shape:

@@ -1,0 +1,103 @@
+"""Boxes that no stage contains on a GPU: what makes their kernels, which of them need none, and the notice of all others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from catad import errors
+from catad.boxes import Nesting, Primitive
+from catad.engine.cuda.by_bin import added, fold_by_bin, scatter
+from catad.engine.cuda.checks import EndedCheck, NumberedCheck, in_range
+from catad.engine.cuda.flat_index import FlatIndexed
+from catad.engine.cuda.kernel import Compiled, Device
+from catad.engine.cuda.positions import positions_by_bin
+from catad.engine.cuda.sweeps import sweep
+from catad.engine.cuda.written import MAKERS as WRITTEN
+from catad.engine.notices import notice
+from catad.engine.stages.bins import Before
+from catad.linear.clear import Cleared
+from catad.linear.contract import Contract
+from catad.linear.dot_within import DotWithin
+from catad.linear.gather import ScatterAdded
+from catad.linear.reindex import Reshaped, StridedCopy
+from catad.linear.sweep import Sweep
+from catad.linear.windows import Windowed
+from catad.spaces import Tensor
+from catad.vector.arg_extremum import ArgExtremumByBin
+from catad.vector.array_operator import Lawful
+from catad.vector.bins import SortByBin
+from catad.vector.by_hand import Opaque, PassedOn
+from catad.vector.decomposed import Decomposed
+from catad.vector.flat_index import FlatIndex
+from catad.vector.fold_by_bin import FoldByBin
+from catad.vector.index import Ended, InRange
+from catad.vector.loop import After, Waiting
+from catad.vector.overwrite import Added, AddedAt, Overwritten
+from catad.vector.positions import SortedPositions
+from catad.vector.same_value import Fits
+from catad.vector.segmented import Numbered, NumberedByFlags, NumberedByLengths
+from catad.vector.shape import Concatenate
+from catad.vector.sort import StableOrder
+
+MAKERS: dict[type, Callable[..., Compiled | None]] = {
+    FoldByBin: fold_by_bin,
+    ScatterAdded: scatter,
+    AddedAt: added,
+    ArgExtremumByBin: positions_by_bin,
+    InRange: in_range,
+    Fits: in_range,
+    Ended: EndedCheck,
+    FlatIndex: FlatIndexed,
+    NumberedByFlags: NumberedCheck,
+    NumberedByLengths: NumberedCheck,
+    Sweep: sweep,
+    **WRITTEN,
+}
+"""What makes the kernels of a box, by its class: functions of a device, the box, and the spaces of its arguments."""
+
+ENOUGH: dict[type[Primitive], str] = {
+    Reshaped: "a view, or a copy by CuPy",
+    StridedCopy: "a view, or a copy by CuPy",
+    Windowed: "a view",
+    Concatenate: "copies by CuPy",
+    Overwritten: "copies by CuPy",
+    Cleared: "copies by CuPy",
+    Added: "a copy and a sum by CuPy",
+    Contract: "cuBLAS",
+    DotWithin: "cuBLAS",
+    StableOrder: "the sort of CuPy",
+    SortByBin: "the sort of CuPy",
+    SortedPositions: "the search of CuPy",
+    Numbered: "the cumulative sum and the search of CuPy",
+    Decomposed: "a program of boxes that have kernels",
+    Nesting: "programs that have kernels",
+    After: "nothing to do",
+    Waiting: "nothing to do",
+    Lawful: "nothing to do",
+    PassedOn: "nothing to do",
+    Opaque: "array code of a user",
+}
+"""What runs in the place of a kernel, by class: as fast as one would be, or not of catad."""
+_OURS = ("catad.linear.", "catad.vector.", "catad.simt.")  # the boxes of the layers above run what a user says
+
+
+def why_enough(primitive: Primitive) -> str | None:
+    """What runs in the place of a kernel of a box; None where a kernel would be better."""
+    if not type(primitive).__module__.startswith(_OURS):
+        return ENOUGH[Opaque]
+    return next((ENOUGH[kind] for kind in type(primitive).__mro__ if kind in ENOUGH), None)
+
+
+def kernels_of(
+    device: Device, primitive: Primitive, ins: tuple[Tensor, ...], before: Before | None = None
+) -> Compiled | None:
+    """Compiled code for a box, which computes its values first as `before` says; None where its array code runs.
+
+    That gives a notice, once for its class, unless it is enough or there is no number.
+    """
+    maker = MAKERS.get(type(primitive))
+    made = None if maker is None else maker(device, primitive, ins, *([] if before is None else [before]))
+    if made is None and why_enough(primitive) is None and all(space.size for space in ins):
+        name = type(primitive).__name__
+        notice(("no kernel", name), errors.array_code_runs("a box, on a GPU", errors.NO_KERNEL, name), 3)
+    return made
