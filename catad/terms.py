@@ -29,6 +29,13 @@ _BASE = 1_000_003_193_817
 Operand: TypeAlias = "float | np.integer[Any] | np.floating[Any]"
 MorphismLike: TypeAlias = "D | Callable[..., Any]"  # a morphism, or a Python function on arrays
 
+_Operator: TypeAlias = "Callable[[D, MorphismLike | Operand], D]"
+
+
+def _pointwise(word: str) -> tuple[_Operator, _Operator]:
+    """An operator with a morphism or a number on its right, and on its left."""
+    return lambda f, g: late().operated(word, f, g), lambda f, g: late().operated(word, g, f)
+
 
 class D:
     """A differentiable function, as a term.
@@ -165,16 +172,10 @@ class D:
             raise errors.SpaceError(errors.not_a_factor(number))
         return then(self, late().times(number), here())
 
-    if TYPE_CHECKING:  # pointwise, with a morphism or a number: `catad.vector.pointwise` has them
-
-        def __add__(self, other: MorphismLike | Operand) -> D: ...
-        def __radd__(self, other: MorphismLike | Operand) -> D: ...
-        def __sub__(self, other: MorphismLike | Operand) -> D: ...
-        def __rsub__(self, other: MorphismLike | Operand) -> D: ...
-        def __truediv__(self, other: MorphismLike | Operand) -> D: ...
-        def __rtruediv__(self, other: MorphismLike | Operand) -> D: ...
-        def __pow__(self, other: MorphismLike | Operand) -> D: ...
-        def __rpow__(self, other: MorphismLike | Operand) -> D: ...
+    __add__, __radd__ = _pointwise("add")
+    __sub__, __rsub__ = _pointwise("sub")
+    __truediv__, __rtruediv__ = _pointwise("div")
+    __pow__, __rpow__ = _pointwise("pow")
 
     def __neg__(self) -> D:
         return then(self, late().neg, here())

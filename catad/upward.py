@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from catad.vector.pointwise import add as add
     from catad.vector.pointwise import astype as astype
     from catad.vector.pointwise import neg as neg
+    from catad.vector.pointwise import operated as operated
     from catad.vector.pointwise import sub as sub
     from catad.vector.pointwise import times as times
     from catad.vector.pointwise import with_numbers as with_numbers
@@ -120,7 +121,7 @@ first_use(__name__, {
     "vector.loop": "after",
     "vector.looped": "looped",
     "vector.map": "map",
-    "vector.pointwise": "add astype neg sub times with_numbers",
+    "vector.pointwise": "add astype neg operated sub times with_numbers",
     "vector.shape": "broadcast_to concatenate reshape transpose",
     "vector.ufuncs.logic": "where",
     "wiring": "codomain wire",

@@ -14,7 +14,9 @@ PROGRAMS = {
 UNUSED = {  # what they must not load
     "import": "numpy catad.terms catad.traced catad.vector catad.linear catad.scalar",
 }
-HEAVY = r"catad\.(planner|drawing|testing|simt|engine\.(cuda|cpu\.(whole|nests)|stages|text)|scalar\.(llvm|vector_math))|llvmlite|scipy"
+HEAVY = (
+    r"catad\.(planner|drawing|testing|simt|engine\.(cuda|cpu\.(whole|nests)|stages|text)|scalar\.(llvm|vector_math))|llvmlite|scipy"
+)
 
 
 def loaded(program: str) -> list[str]:
