@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from catad.scalar.ir import postorder as postorder
     from catad.scalar.ir import tree_of as tree_of
     from catad.scalar.ir import unflatten as unflatten
-    from catad.scalar.llvm import STOP_FLAG as STOP_FLAG
     from catad.scalar.llvm import llvm_function as llvm_function
     from catad.scalar.llvm_writer import LlvmFunction as LlvmFunction
+    from catad.scalar.loops import STOP_FLAG as STOP_FLAG
     from catad.scalar.loops import pruned as pruned
     from catad.scalar.ops import OPS as OPS
     from catad.scalar.read import read as read
@@ -66,9 +66,9 @@ first_use(__name__, {
     "scalar.dtypes": "Type promote result_types typed",
     "scalar.duals": "partials value_and_partials",
     "scalar.ir": "Function Loop Node Tree const constant leaf_count leaves param postorder tree_of unflatten",
-    "scalar.llvm": "STOP_FLAG llvm_function",
+    "scalar.llvm": "llvm_function",
     "scalar.llvm_writer": "LlvmFunction",
-    "scalar.loops": "pruned",
+    "scalar.loops": "STOP_FLAG pruned",
     "scalar.ops": "OPS",
     "scalar.read": "read",
     "scalar.recognise": "commutes recognise",
