@@ -13,8 +13,10 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-_TOPICS = {  # the names of what each module of `names/` has entries for, methods and packages included
-    "along_axis": "apply_along_axis map vectorize",
+import numpy as np
+
+_TOPICS = {  # what each module of `names/` has entries for: NumPy's names and methods, others behind a dot, packages
+    "along_axis": ".map apply_along_axis vectorize",
     "array_api": "cupy cupyx",
     "choosing": "allclose array_equal array_equiv clip isclose nan_to_num piecewise select where",
     "concatenators": "CClass RClass",
@@ -23,16 +25,17 @@ _TOPICS = {  # the names of what each module of `names/` has entries for, method
         convolve corrcoef correlate cov cumprod cumsum cumulative_prod cumulative_sum diff ediff1d gradient nancumprod
         nancumsum polyval trapezoid unwrap vander""",
     "joining": """
-        append array_split block column_stack concat concatenate delete dsplit dstack hsplit hstack insert split stack unstack
-        vsplit vstack""",
+        append array_split block column_stack concat concatenate delete dsplit dstack hsplit hstack insert split stack
+        unstack vsplit vstack""",
     "making": """
         array asanyarray asarray ascontiguousarray asfortranarray astype bool can_cast common_type copy copyto empty
         empty_like fill float32 float64 fromfunction full full_like geomspace int16 int32 int64 int8 linspace logspace
         meshgrid min_scalar_type ndarray ndenumerate ones ones_like result_type uint16 uint32 uint64 uint8 zeros zeros_like""",
     "mathematics": """
-        acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh degrees dist erf erfc exp exp2 expm1 fabs
-        factorial floor fmod frexp fsum gamma gcd hypot isclose isfinite isinf isnan isqrt lcm ldexp lgamma log log10 log1p
-        log2 modf nextafter perm pow prod radians remainder sin sinh sqrt tan tanh trunc ulp""",
+        .acos .acosh .asin .asinh .atan .atan2 .atanh .cbrt .ceil .comb .copysign .cos .cosh .degrees .dist .erf .erfc .exp
+        .exp2 .expm1 .fabs .factorial .floor .fmod .frexp .fsum .gamma .gcd .hypot .isclose .isfinite .isinf .isnan .isqrt
+        .lcm .ldexp .lgamma .log .log10 .log1p .log2 .modf .nextafter .perm .pow .prod .radians .remainder .sin .sinh .sqrt
+        .tan .tanh .trunc .ulp""",
     "moving": "flip fliplr flipud pad repeat resize roll rollaxis rot90 sliding_window_view tile tril triu",
     "ordering": """
         argpartition argsort digitize lexsort median nanmedian nanpercentile nanquantile partition percentile quantile
@@ -45,18 +48,19 @@ _TOPICS = {  # the names of what each module of `names/` has entries for, method
         cross diag diagflat diagonal dot einsum inner kron matmul matrix_norm matrix_power matvec multi_dot norm outer
         tensordot trace vdot vecdot vecmat vector_norm""",
     "python": """
-        __delattr__ __setattr__ abs bool cmp_to_key delattr delitem enumerate filter float hash heapify heappop heappush
-        heappushpop heapreplace index insort_left insort_right int isinstance isscalar len map max min range reduce reversed
-        round setattr setitem sorted sum type zip""",
+        .__delattr__ .__setattr__ .abs .bool .cmp_to_key .delattr .delitem .enumerate .filter .float .hash .heapify .heappop
+        .heappush .heappushpop .heapreplace .index .insort_left .insort_right .int .isinstance .len .map .max .min .range
+        .reduce .reversed .round .setattr .setitem .sorted .sum .type .zip isscalar""",
     "reductions": """
         all amax amin any argmax argmin average count_nonzero max mean min nanargmax nanargmin nanmax nanmean nanmin nanprod
-        nanstd nansum nanvar prod ptp std sum var""",
+        nanstd nansum nanvar prod ptp std var""",
     "rounding": "angle around fix iscomplex isneginf isposinf isreal real_if_close round sinc",
     "shapes": """
         T atleast_1d atleast_2d atleast_3d base broadcast_arrays broadcast_to conj conjugate device expand_dims flat flatten
-        imag iscomplexobj isrealobj mT matrix_transpose moveaxis ndim permute_dims ravel real reshape shape size squeeze swapaxes
-        to_device transpose""",
+        imag iscomplexobj isrealobj mT matrix_transpose moveaxis ndim permute_dims ravel real reshape shape size squeeze
+        swapaxes to_device transpose""",
     "special": "scipy",
+    "sums": "sum",
     "universal": "accumulate at outer reduce reduceat",
 }  # fmt: skip
 _WHERE: dict[str, list[str]] = {}
@@ -73,10 +77,15 @@ def load(*topics: str) -> None:
 
 def _loaded(key: Any) -> bool:
     """Load the topics that have a name; whether there were some. Only then is it known that they have no entry for the key."""
-    name = key if isinstance(key, str) else getattr(key, "__name__", type(key).__name__)
-    topics = _WHERE.get(name, []) if isinstance(name, str) else []
+    name = key if isinstance(key, str) else _name_of(key)
+    topics = _WHERE.get(name, ())
     load(*topics)
     return bool(topics) and _WHERE.pop(name, None) is not None
+
+
+def _name_of(function: Any) -> str:
+    own = isinstance(function, np.ufunc) or str(getattr(function, "__module__", "")).startswith("numpy")
+    return f"{'' if own else '.'}{getattr(function, '__name__', type(function).__name__)}"
 
 
 class Table(dict[Any, Callable[..., Any]]):

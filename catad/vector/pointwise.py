@@ -18,7 +18,6 @@ from catad.scalar import Function
 from catad.spaces import as_dtype, flatten, rebuild
 from catad.terms import D, Fork, is_function, morphism, then
 from catad.vector.map import LEAFWISE, Map, MapOf, named
-from catad.vector.same_value import SameValue
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wires
@@ -149,6 +148,8 @@ def astype(dtype: Any, casting: Literal["unsafe", "same_value"] = "unsafe") -> D
     dtype = as_dtype(dtype)
     function = Function.make(1, [scalar.cast(dtype, scalar.param(0))], name=f"astype_{dtype}")
     if casting == "same_value":
+        from catad.vector.same_value import SameValue  # late: it reads where numbers are too large, as few programs do
+
         return SameValue(dtype, function)
     if casting != "unsafe":
         raise errors.ArgumentError(errors.no_such_casting(casting))

@@ -13,10 +13,11 @@ from catad.linear.windows import Windowed
 from catad.spaces import Tensor
 from catad.vector.array_operator import Lawful
 from catad.vector.bins import SortByBin
-from catad.vector.by_hand import Opaque, PassedOn
+from catad.vector.by_hand import Opaque
 from catad.vector.decomposed import Decomposed
 from catad.vector.loop import After, Waiting
 from catad.vector.overwrite import Added, Overwritten
+from catad.vector.passed_on import PassedOn
 from catad.vector.positions import SortedPositions
 from catad.vector.segmented import Numbered
 from catad.vector.shape import Concatenate
