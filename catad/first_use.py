@@ -37,6 +37,10 @@ class Package(ModuleType):
         if name not in self.places or not isinstance(value, ModuleType) or not self.places[name][1]:
             super().__setattr__(name, value)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled by its name, as `cloudpickle` does it for plain modules alone."""
+        return import_module, (self.__name__,)
+
     def __dir__(self) -> list[str]:
         """The public names: what a reader who presses the tab key sees."""
         return [*self.__all__, *self.beside]
