@@ -14,19 +14,19 @@ from typing import Any
 
 
 class Package(ModuleType):
-    """A module with such a table: `places` says of a name its module and its name there."""
+    """A module with such a table: `_places` says of a name its module and its name there."""
 
-    places: dict[str, tuple[str, str]]
-    beside: tuple[str, ...]
-    others: Callable[[str], Any]
+    _places: dict[str, tuple[str, str]]
+    _beside: tuple[str, ...]
+    _others: Callable[[str], Any]
     __all__: list[str]
 
     def __getattr__(self, name: str) -> Any:
-        if name in self.places:
-            module, own = self.places[name]
+        if name in self._places:
+            module, own = self._places[name]
             found = getattr(import_module(module), own) if own else import_module(module)
         else:
-            found = None if name.startswith("_") else _submodule(f"{self.__name__}.{name}") or self.others(name)
+            found = None if name.startswith("_") else _submodule(f"{self.__name__}.{name}") or self._others(name)
         if found is None:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         self.__dict__[name] = found
@@ -34,7 +34,7 @@ class Package(ModuleType):
 
     def __setattr__(self, name: str, value: Any) -> None:
         """A submodule that is imported does not hide the public name that it has, such as `ct.linear.block`."""
-        if name not in self.places or not isinstance(value, ModuleType) or not self.places[name][1]:
+        if name not in self._places or not isinstance(value, ModuleType) or not self._places[name][1]:
             super().__setattr__(name, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -43,7 +43,7 @@ class Package(ModuleType):
 
     def __dir__(self) -> list[str]:
         """The public names: what a reader who presses the tab key sees."""
-        return [*self.__all__, *self.beside]
+        return [*self.__all__, *self._beside]
 
 
 def first_use(
@@ -60,7 +60,7 @@ def first_use(
             own, _, new = name.partition(":")
             places[new or own] = f"catad.{module}", own
     made: Any = sys.modules[package]
-    made.__dict__.update(places=places, beside=beside, others=others, __all__=sorted(places.keys() - set(beside)))
+    made.__dict__.update(_places=places, _beside=beside, _others=others, __all__=sorted(places.keys() - set(beside)))
     made.__class__ = Package
 
 

@@ -104,7 +104,7 @@ def names_of(file: str) -> list[str]:
 
 @pytest.mark.parametrize("file", tables_of_names())
 def test_type_checkers_see_the_names_that_are_loaded_at_first_use(file: str) -> None:
-    places, seen = vars(tables_of_names()[file])["places"], set()
+    places, seen = vars(tables_of_names()[file])["_places"], set()
     for node in ast.walk(ast.parse((PACKAGE / file).read_text(encoding="utf-8"))):
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             seen = {name for child in node.body for name in bound(child) if not name.startswith("_")}
