@@ -23,7 +23,7 @@ from .llvm_writer import LlvmFunction, Writer, literal, llvm_type
 from .loops import STOP_FLAG, constant_trips
 from .ops import OPS
 from .simplify import TRUE
-from .vector_math import beyond_reach, composed, reach
+from .vector_math.composed import beyond_reach, composed, reach
 
 _HANDLER = f"""@{STOP_FLAG} = dso_local global i32 0
 @catad_before = dso_local global ptr null
