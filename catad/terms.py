@@ -34,7 +34,7 @@ _Operator: TypeAlias = "Callable[[D, MorphismLike | Operand], D]"
 
 def _pointwise(word: str) -> tuple[_Operator, _Operator]:
     """An operator with a morphism or a number on its right, and on its left."""
-    return lambda f, g: late().operated(word, f, g), lambda f, g: late().operated(word, g, f)
+    return lambda f, g: late().operated(word, f, g, here()), lambda f, g: late().operated(word, g, f, here())
 
 
 class D:

@@ -13,7 +13,7 @@ import numpy as np
 
 from catad import errors, scalar
 from catad.calls import constructor
-from catad.errors.places import here
+from catad.errors.places import Place
 from catad.scalar import Function
 from catad.spaces import as_dtype, flatten, rebuild
 from catad.terms import D, Fork, is_function, morphism, then
@@ -62,12 +62,12 @@ add, sub, neg, div, pow = (_leafwise(name) for name in LEAFWISE)
 _OPERATORS = {"add": (add, "+"), "sub": (sub, "-"), "div": (div, "/"), "pow": (pow, "**")}
 
 
-def operated(word: str, f: Any, g: Any) -> D:
+def operated(word: str, f: Any, g: Any, where: Place) -> D:
     """`f + g` and its like: pointwise on each result leaf, where one of the two may be a number.
 
     A Python number is weak, as everywhere; a NumPy scalar has its dtype.
     """
-    (both, symbol), where = _OPERATORS[word], here()
+    both, symbol = _OPERATORS[word]
     if is_function(f) or is_function(g):
         f, g = (morphism(one, symbol) if is_function(one) else one for one in (f, g))
     if isinstance(f, D) and isinstance(g, D):
