@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import importlib
 import re
 from collections.abc import Iterator
@@ -161,3 +162,13 @@ def test_the_late_imports_are_those_that_the_page_names() -> None:
 def test_the_table_names_what_is_there() -> None:
     for place in [place for row in tables()[0] for place in places(row[0])]:
         assert (PACKAGE / place).exists(), place
+
+
+def test_any_module_can_be_imported_first() -> None:
+    """No module waits for itself: which one a process loads first depends on what it uses."""
+    needs = {
+        file: {other for one in imports(file) if not one.late for other in one.files}
+        for file in modules()
+        if file not in tables_of_names()
+    }
+    graphlib.TopologicalSorter(needs).prepare()  # raises CycleError
