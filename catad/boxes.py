@@ -45,6 +45,7 @@ class Primitive(D):
     """
 
     __slots__ = ()
+    merges = False  # whether a program looks for others of its kind that run the same (`engine/merge.py`)
     if TYPE_CHECKING:  # the number of argument leaves, where it is fixed: an attribute or a property
 
         @property

@@ -14,7 +14,6 @@ import numpy as np
 
 from catad import errors
 from catad.arrays import as_array, as_number, common_module, is_weak, weak_dtype
-from catad.closing import apply_closed
 from catad.engine.program import Program, program_of, run_assuming
 from catad.fronts import OF_PAIRS, Front, front_of, specialised
 from catad.functors import Differential, ReverseDifferential, Tangent
@@ -23,7 +22,7 @@ from catad.rearrange import Proj, Structural
 from catad.spaces import Space, Tensor, flatten, rebuild, space_like
 from catad.term_cache import cache_of, cached
 from catad.terms import Compose, Cross, D, Fork, Id
-from catad.traced.debug import find_nans, locate, place_of, watches
+from catad.traced.debug import watches
 from catad.traced.form import Form
 from catad.traced.opened import measuring, open_parts
 from catad.traced.operators import weakened
@@ -240,6 +239,8 @@ def applied(term: D, value: Any) -> Any:
     """The result of a term on wires or on stand-ins of a trace, which stands for it."""
     opens = open_parts(term)
     if opens:
+        from catad.closing import apply_closed  # late: few functions read stand-ins from outside
+
         return apply_closed(term, value, leaves_of(value)[1], opens)
     builder = next(leaf.builder for leaf in flatten(value) if hasattr(type(leaf), "builder"))
     return builder.apply(term, builder.wires(value))
@@ -369,6 +370,8 @@ def explained(error: errors.CatadError, term: D, args: Sequence[Any], kwargs: di
         return
     if isinstance(error, errors.ArgumentError) and not isinstance(error, errors.EndlessLoop):
         return
+    from catad.traced.by_line import locate, place_of  # late: only where something is wrong
+
     at = point(term, args, kwargs)
     written = _program_of(at.term)
     if isinstance(error, errors.EndlessLoop):
@@ -395,6 +398,8 @@ def _watched(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     leaves = [np.asarray(leaf) for leaf in tree_leaves(made) if hasattr(leaf, "dtype")]
     if at.is_symbolic or written is None or all(np.isfinite(leaf).all() for leaf in leaves if leaf.dtype.kind == "f"):
         return made
+    from catad.traced.by_line import find_nans  # late, as above
+
     find_nans(written, at.value)
     if at.term is not written and all(np.isfinite(leaf).all() for leaf in at.leaves if leaf.dtype.kind == "f"):
         raise errors.NonFiniteError(errors.derivative_not_finite())

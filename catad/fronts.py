@@ -20,8 +20,6 @@ from catad.late import late
 from catad.points import with_integers
 from catad.program import Program
 from catad.rearrange import Proj, Structural
-from catad.simt.kernel import Launch
-from catad.simt.python_numbers import WIDE
 from catad.spaces import Product, Space, Tensor, rebuild
 from catad.terms import Compose, Cross, D, Fork, Id, compose, cross
 from catad.traced.form import Form, tangent_tree, tree_of_space
@@ -29,11 +27,7 @@ from catad.traced.function import Function
 from catad.traced.opened import Open
 from catad.trees import Tree
 from catad.vector.batching import BatchedMap, element_of
-from catad.vector.checkpoint import Checkpoint
-from catad.vector.choose import Chosen
-from catad.vector.loop import Iterate, WhileLoop
 from catad.vector.pointwise import Leafwise, astype
-from catad.vector.sweep import Swept
 
 Specialised = tuple[D, "Tree | None"]
 
@@ -66,6 +60,8 @@ def specialised(term: D, form: Form, dom: Space) -> Specialised:
     The tree is None where nothing but the space of the result is known. A morphism of arrays takes Python's numbers with the
     dtypes of the arrays beside them.
     """
+    if has_rule(type(term)):  # it has been loaded now
+        return specialised(term, form, dom)
     return _of_arrays(term, form.tree.leaves, dom), None
 
 
@@ -93,7 +89,7 @@ def front_of(term: D) -> Front | None:
     stack = [term]
     while stack:
         top = stack[-1]
-        parts = top.children if specialised.dispatch(type(top)) is not _OTHER else ()
+        parts = top.children if has_rule(type(top)) else ()
         missing = [part for part in parts if not hasattr(part, "_front")]
         if missing:
             stack += missing
@@ -105,6 +101,14 @@ def front_of(term: D) -> Front | None:
 
 
 _OTHER = specialised.dispatch(D)
+_LOOPS = {f"catad.{name}" for name in ("simt.kernel", "vector.checkpoint", "vector.choose", "vector.loop", "vector.sweep")}
+
+
+def has_rule(kind: type[D]) -> bool:
+    """True for classes of terms that may have functions in them. Rules of loops and kernels are loaded where there are such."""
+    if any(base.__module__ in _LOOPS for base in kind.__mro__):
+        from catad import fronts_of_loops  # noqa: F401
+    return specialised.dispatch(kind) is not _OTHER
 
 
 def _front(term: D, parts: Sequence[D]) -> Front | None:
@@ -112,8 +116,8 @@ def _front(term: D, parts: Sequence[D]) -> Front | None:
         names = list(term.signature.parameters)
         places = frozenset([k for k, name in enumerate(names) if name in term.static])
         return Front(term, places, frozenset(term.static), late().call_term, (term,))
-    if isinstance(term, Launch):
-        return Front(None, call=late().call_term)  # it takes Python's numbers as they are
+    if term.takes_numbers:
+        return Front(None, call=late().call_term)
     if isinstance(term, Program):
         form, tree = term.notes.form, term.notes.result_tree
         plain = form is None or tree is None or (tree.is_plain and all(one.is_plain for one in form.trees))
@@ -176,13 +180,6 @@ def _(term: Program, form: Form, dom: Space) -> Specialised:
     own = term.notes.form
     fits = own is not None and own.tree.of_arrays() == form.tree.of_arrays()
     return term, term.notes.result_tree if fits else None
-
-
-@specialised.register
-def _(term: Launch, form: Form, dom: Space) -> Specialised:
-    numbers = [name for name, tree in zip(term.passed, form.tree.leaves, strict=False) if tree.kind == "number"]
-    narrow = any(leaf.dtype not in WIDE for leaf in dom.leaves)
-    return (term.with_numbers(*numbers) if narrow and numbers else term), None
 
 
 # -- the cartesian category
@@ -274,6 +271,14 @@ def _(term: Leafwise, form: Form, dom: Space) -> Specialised:
     return _of_arrays(term, tree.leaves, dom), tree.parts[0] if tree.kind is tuple and len(set(tree.parts)) == 1 else None
 
 
+@specialised.register
+def _(term: BatchedMap, form: Form, dom: Space) -> Specialised:
+    if not all(leaf.ndim for leaf in dom.leaves):
+        return term, None
+    inner, tree = specialised(term.children[0], form, element_of(dom))
+    return BatchedMap(inner), tree
+
+
 # -- derivatives
 
 
@@ -360,73 +365,3 @@ def _of_pair(term: Tangent | Differential | ReverseDifferential, form: Form, dom
         return made, None
     moved = tangent_tree(result, inner.spaces(space))
     return made, tuple_tree([result, moved]) if isinstance(term, Tangent) else moved
-
-
-# -- combinators
-
-
-@specialised.register
-def _(term: Checkpoint, form: Form, dom: Space) -> Specialised:
-    inner, tree = specialised(term.children[0], form, dom)
-    return Checkpoint(inner), tree
-
-
-@specialised.register
-def _(term: BatchedMap, form: Form, dom: Space) -> Specialised:
-    if not all(leaf.ndim for leaf in dom.leaves):
-        return term, None
-    inner, tree = specialised(term.children[0], form, element_of(dom))
-    return BatchedMap(inner), tree
-
-
-@specialised.register
-def _(term: Chosen, form: Form, dom: Space) -> Specialised:
-    made = [specialised(part, form, dom) for part in term.children]
-    first, second = made[1][1], made[2][1]
-    if first is not None and second is not None and first.of_arrays() != second.of_arrays():
-        raise errors.SpaceError(errors.trees_differ("the two sides of ct.choose", first, second))
-    return Chosen(*[part for part, _ in made]), first
-
-
-@specialised.register
-def _(term: Iterate, form: Form, dom: Space) -> Specialised:
-    f = term.children[0]
-    state, space = form.tree, dom
-    if term.inputs:
-        if len(state.parts) != 2 or not isinstance(dom, Product) or len(dom.factors) != 2:
-            return term, None
-        if not all(leaf.ndim for leaf in dom.factors[1].leaves):
-            return term, None
-        state, space = state.parts[0], Product((dom.factors[0], element_of(dom.factors[1])))
-    inner, tree = specialised(f, form, space)
-    check_state(state, tree, f)
-    return Iterate(inner, term.n, term.inputs, term.memory), state
-
-
-@specialised.register
-def _(term: WhileLoop, form: Form, dom: Space) -> Specialised:
-    condition, (f, tree) = term.children[0], specialised(term.children[1], form, dom)
-    check_state(form.tree, tree, term.children[1])
-    return WhileLoop(specialised(condition, form, dom)[0], f, term.max_steps), form.tree
-
-
-@specialised.register
-def _(term: Swept, form: Form, dom: Space) -> Specialised:
-    tree = form.tree
-    if not isinstance(dom, Product) or len(dom.factors) != 3 or len(tree.parts) != 3:
-        return term, None
-    state, given, inputs = dom.factors
-    if not all(leaf.ndim for leaf in inputs.leaves):
-        return term, None
-    inner, result = specialised(term.children[0], form, Product((state, given, element_of(inputs))))
-    if result is not None and len(result.parts) == 2:
-        check_state(tree.parts[0], result.parts[0], term.children[0])
-        result = tuple_tree([tree.parts[0], result.parts[1]])
-    return Swept(inner, term.n, term.reverse), result
-
-
-def check_state(state: Tree, result: Tree | None, f: D) -> None:
-    """A step must give the tree that it takes: else the next step would read other names."""
-    if result is not None and result.of_arrays() != state.of_arrays():
-        where = f"the state before and after a step of {errors.abbreviated(f)}"
-        raise errors.SpaceError(errors.trees_differ(where, state, result))

@@ -16,9 +16,8 @@ from catad import errors
 from catad.calls import constructor
 from catad.engine.fuse import fuse, parts
 from catad.linear.block import Zero, chain, reached_by
-from catad.linear.narrow import Leaves
+from catad.linear.contract import zeros
 from catad.linear.network import Network, Node
-from catad.linear.recurrence import zeros
 from catad.linear.structure import Rule, Structure
 from catad.spaces import Space, Tensor, flatten, rebuild, some_tangents
 from catad.term_cache import cached
@@ -26,6 +25,7 @@ from catad.terms import D, MorphismLike, morphism
 from catad.wiring import Box, Builder, Wiring, share, wire
 
 if TYPE_CHECKING:
+    from catad.linear.narrow import Leaves
     from catad.wiring import Wire, Wires
 
 

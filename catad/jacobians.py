@@ -18,9 +18,9 @@ from catad.functors import fused, linear_graph
 from catad.gradients import Argnums, Factors, Gradient, by_argument, differentiated, leaves_of_factors
 from catad.jacobian_programs import Called, JacobianProgram, jacobian_at
 from catad.late import late
+from catad.linear.contract import zeros
 from catad.linear.dense_wires import by_columns, by_rows
 from catad.linear.map import LinearMap, linear_map
-from catad.linear.recurrence import zeros
 from catad.planner.plan import Plan
 from catad.planner.request import MODES, RESULTS, Mode, Result, checked
 from catad.spaces import Product, Space, Tensor, Value, flatten, rebuild, tangent_space

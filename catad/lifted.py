@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from catad import errors
 from catad.arrays import Array
 from catad.linear.constructors import as_map
+from catad.linear.contract import zeros
 from catad.linear.map import LinearMap, linear_map
-from catad.linear.recurrence import zeros
 from catad.spaces import Space, flatten, rebuild
 from catad.terms import D
 from catad.vector.constant import Constant

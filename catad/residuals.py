@@ -22,7 +22,7 @@ from catad.kept import UNIT, inlined, least, price_of
 from catad.linear.cut import between
 from catad.linear.structure import Structure
 from catad.spaces import Product, Tensor
-from catad.vector.by_hand import erased
+from catad.vector.passed_on import erased
 from catad.wiring import Box, Builder, Wire, Wiring
 
 

@@ -29,6 +29,13 @@ _BASE = 1_000_003_193_817
 Operand: TypeAlias = "float | np.integer[Any] | np.floating[Any]"
 MorphismLike: TypeAlias = "D | Callable[..., Any]"  # a morphism, or a Python function on arrays
 
+_Operator: TypeAlias = "Callable[[D, MorphismLike | Operand], D]"
+
+
+def _pointwise(word: str) -> tuple[_Operator, _Operator]:
+    """An operator with a morphism or a number on its right, and on its left."""
+    return lambda f, g: late().operated(word, f, g, here()), lambda f, g: late().operated(word, g, f, here())
+
 
 class D:
     """A differentiable function, as a term.
@@ -57,6 +64,7 @@ class D:
         children = ()
     _place: Place | None  # where a composite was composed, or a constructor called: for messages
     _cache: TermCache  # what was made of the term
+    takes_numbers = False  # whether Python's numbers reach it as they are
     _front: Any  # how the term takes dicts and other trees, where a Python function in it does (`catad.fronts`)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
@@ -165,16 +173,10 @@ class D:
             raise errors.SpaceError(errors.not_a_factor(number))
         return then(self, late().times(number), here())
 
-    if TYPE_CHECKING:  # pointwise, with a morphism or a number: `catad.vector.pointwise` has them
-
-        def __add__(self, other: MorphismLike | Operand) -> D: ...
-        def __radd__(self, other: MorphismLike | Operand) -> D: ...
-        def __sub__(self, other: MorphismLike | Operand) -> D: ...
-        def __rsub__(self, other: MorphismLike | Operand) -> D: ...
-        def __truediv__(self, other: MorphismLike | Operand) -> D: ...
-        def __rtruediv__(self, other: MorphismLike | Operand) -> D: ...
-        def __pow__(self, other: MorphismLike | Operand) -> D: ...
-        def __rpow__(self, other: MorphismLike | Operand) -> D: ...
+    __add__, __radd__ = _pointwise("add")
+    __sub__, __rsub__ = _pointwise("sub")
+    __truediv__, __rtruediv__ = _pointwise("div")
+    __pow__, __rpow__ = _pointwise("pow")
 
     def __neg__(self) -> D:
         return then(self, late().neg, here())

@@ -7,12 +7,15 @@ docs/engine.md says what the engine of the CPU does, docs/extending.md writes on
 False
 """
 
-from catad.engine.backend import Engine
-from catad.engine.choice import register
+from typing import TYPE_CHECKING
 
-__all__ = ["Engine", "register"]
+from catad.first_use import first_use
 
+if TYPE_CHECKING:
+    from catad.engine.backend import Engine as Engine
+    from catad.engine.choice import register as register
 
-def __dir__() -> list[str]:
-    """The public names only."""
-    return list(__all__)
+first_use(__name__, {
+    "engine.backend": "Engine",
+    "engine.choice": "register",
+})  # fmt: skip

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 
 from catad import scalar
 from catad.boxes import Primitive
-from catad.engine.merge import merged
 from catad.engine.products import contracted
 from catad.scalar import Function, Node
 from catad.vector.map import Map
@@ -27,7 +26,11 @@ def fuse(wiring: Wiring, horizontal: bool = False) -> Wiring:
 
     Sweeps over the same states are one, too, and choices by the same condition; sums of products are products of matrices.
     """
-    wiring = contracted(merged(wiring))
+    if any(box.primitive.merges for box in wiring.boxes):
+        from catad.engine.merge import merged  # late: few programs have loops and choices
+
+        wiring = merged(wiring)
+    wiring = contracted(wiring)
     maps = [box for box in wiring.boxes if isinstance(box.primitive, Map)]
     if len(maps) < 2:
         return wiring

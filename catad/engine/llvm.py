@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import threading
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -77,6 +76,8 @@ def _optimise(llvm: Target, module: Any, level: int) -> None:
 
 def saved(text: str | Callable[[], str]) -> str:
     """Write the text to a file in the temporary folder that stays there; its name."""
+    import tempfile  # late: it loads ten modules
+
     text = text if isinstance(text, str) else text()
     try:
         handle, name = tempfile.mkstemp(prefix="catad-", suffix=".ll")

@@ -6,13 +6,10 @@ writes per second to the same figure of `np.copyto` between buffers larger than 
 
 from __future__ import annotations
 
-import html
-import json
 import threading
 import time
 from collections.abc import Callable, Iterable
 from functools import cache
-from statistics import median
 from types import TracebackType
 
 import numpy as np
@@ -119,10 +116,14 @@ class Profile:
 
     def to_json(self) -> str:
         """The stages as JSON text: {"copy_gigabytes_per_second": ..., "stages": [{"stage": ..., "calls": ..., ...}]}."""
+        import json  # late: profiles are rarely shown so
+
         stages = [stage.as_dict() for stage in self.stages]
         return json.dumps({"copy_gigabytes_per_second": copy_bandwidth() / 1e9, "stages": stages}, indent=2)
 
     def _repr_html_(self) -> str:
+        import html  # late, as above
+
         head, *rows = self._rows()
         cells = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
         lines = ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows]
@@ -191,4 +192,4 @@ def copy_bandwidth() -> float:
         start = time.perf_counter()
         np.copyto(target, source)
         times.append(time.perf_counter() - start)
-    return float(2 * source.nbytes / median(times[1:]))
+    return float(2 * source.nbytes / np.median(times[1:]))

@@ -31,8 +31,8 @@ from catad.spaces import Product, Space, Tensor, Value, flatten, rebuild
 from catad.term_cache import cache_of, cached
 from catad.terms import D
 from catad.trip_counts import Loops, TripCountChanged, assuming, with_trip_counts
-from catad.vector.by_hand import erased
 from catad.vector.map import Map
+from catad.vector.passed_on import erased
 from catad.wiring import Box, Builder, Wiring, at_point, wire
 
 

@@ -9,56 +9,41 @@ registers its products with `product_rule`; docs/extending.md writes one.
 (array([7., 8., 9.]), 6)
 """
 
-from catad.linear.constructors import (
-    block,
-    cross,
-    cumulative_sum,
-    dense,
-    einsum,
-    fork,
-    gather,
-    identity,
-    join,
-    matrix_free,
-    outer,
-    recurrence,
-    scale,
-    scatter_add,
-    sparse,
-    zero,
-)
-from catad.linear.map import LinearMap
-from catad.linear.products import left, product_rule, right
-from catad.linear.solver import Solver
-from catad.linear.structure import Structure, family
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "LinearMap",
-    "Solver",
-    "Structure",
-    "block",
-    "cross",
-    "cumulative_sum",
-    "dense",
-    "einsum",
-    "family",
-    "fork",
-    "gather",
-    "identity",
-    "join",
-    "left",
-    "matrix_free",
-    "outer",
-    "product_rule",
-    "recurrence",
-    "right",
-    "scale",
-    "scatter_add",
-    "sparse",
-    "zero",
-]
+from catad.first_use import first_use
 
+if TYPE_CHECKING:
+    from catad.linear.constructors import block as block
+    from catad.linear.constructors import cross as cross
+    from catad.linear.constructors import cumulative_sum as cumulative_sum
+    from catad.linear.constructors import dense as dense
+    from catad.linear.constructors import einsum as einsum
+    from catad.linear.constructors import fork as fork
+    from catad.linear.constructors import gather as gather
+    from catad.linear.constructors import identity as identity
+    from catad.linear.constructors import join as join
+    from catad.linear.constructors import matrix_free as matrix_free
+    from catad.linear.constructors import outer as outer
+    from catad.linear.constructors import recurrence as recurrence
+    from catad.linear.constructors import scale as scale
+    from catad.linear.constructors import scatter_add as scatter_add
+    from catad.linear.constructors import sparse as sparse
+    from catad.linear.constructors import zero as zero
+    from catad.linear.map import LinearMap as LinearMap
+    from catad.linear.products import left as left
+    from catad.linear.products import product_rule as product_rule
+    from catad.linear.products import right as right
+    from catad.linear.solver import Solver as Solver
+    from catad.linear.structure import Structure as Structure
+    from catad.linear.structure import family as family
 
-def __dir__() -> list[str]:
-    """The public names only."""
-    return list(__all__)
+first_use(__name__, {
+    "linear.constructors": """
+        block cross cumulative_sum dense einsum fork gather identity join matrix_free outer recurrence scale scatter_add
+        sparse zero""",
+    "linear.map": "LinearMap",
+    "linear.products": "left product_rule right",
+    "linear.solver": "Solver",
+    "linear.structure": "Structure family",
+})  # fmt: skip

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad.boxes import Primitive, box
+from catad.late import late
 from catad.linear import looked_at, pairwise
 from catad.linear.block import row
 from catad.linear.structure import Rule, Structure, widest
@@ -235,3 +236,9 @@ def _aligned(labels: Labels, both: Labels, sizes: tuple[int, ...]) -> Callable[.
     lay = place(labels, own, sizes)
     expand = tuple(slice(None) if label in own else None for label in both)
     return lambda xp, x: lay(xp, x)[expand]
+
+
+def zeros(b: Builder, space: Tensor) -> Wire:
+    """A wire of zeros."""
+    zero = b.apply(late().const(np.zeros((), space.dtype)), ())
+    return contract(b, [()], [zero], tuple(range(space.ndim)), space.shape)

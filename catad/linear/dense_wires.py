@@ -14,7 +14,7 @@ import numpy as np
 from catad.late import late
 from catad.linear.apply import applying
 from catad.linear.batch import batch
-from catad.linear.recurrence import zeros
+from catad.linear.contract import zeros
 from catad.linear.reindex import Reshaped
 from catad.linear.structure import Placed, Structure, cast, widest
 from catad.recent import remembered

@@ -27,14 +27,13 @@ from catad.late import late
 from catad.linear.apply import applying
 from catad.linear.batch import depending, partly
 from catad.linear.block import chain, diagonal_block
-from catad.linear.contract import contract
+from catad.linear.contract import contract, zeros
 from catad.linear.delta import delta, identity
 from catad.linear.entries import Entries
 from catad.linear.gather import spread_over
 from catad.linear.matrix_free import Batched, carried
 from catad.linear.narrow import Flags, at_flags, narrow, narrow_spaces, reads
 from catad.linear.patterns import Grid, grid_of, union
-from catad.linear.recurrence import zeros
 from catad.linear.solver import Solver
 from catad.linear.structure import Placed, Rule, Structure, family
 from catad.linear.sweep import wider
@@ -54,6 +53,7 @@ class Choose(Nesting):
     condition, the results and all leaves have them, but for those leaves that are `shared`, by number.
     """
 
+    merges = True
     f: D
     g: D
     dom: Space

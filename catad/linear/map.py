@@ -19,11 +19,11 @@ from catad.arrays import Array, as_array, as_number, common_module, is_weak, kep
 from catad.late import late
 from catad.linear.block import Block, Zero, chain, diagonal_block, total
 from catad.linear.columns import from_left, times
+from catad.linear.contract import zeros
 from catad.linear.delta import identity
 from catad.linear.habit import Expected
 from catad.linear.operator import Operator
 from catad.linear.products import Shared, multiply, operations
-from catad.linear.recurrence import zeros
 from catad.linear.structure import Structure
 from catad.spaces import Result, Space, Tensor, Value, flatten, rebuild
 from catad.terms import D

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from catad.linear.apply import applying
 from catad.linear.batch import batch
+from catad.linear.contract import zeros
 from catad.linear.patterns import Grid, Pattern, Range, full, grid_of
-from catad.linear.recurrence import zeros
 from catad.linear.solver import Leaves, Solver, solver_of, together
 from catad.linear.structure import Structure, family
 from catad.spaces import Product, Space, Tensor, flatten, rebuild

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
-from catad.linear.recurrence import zeros
+from catad.linear.contract import zeros
 from catad.spaces import Product, Space, flatten
 from catad.term_cache import cached
 from catad.terms import D

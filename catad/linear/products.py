@@ -1,8 +1,7 @@
 """Products of structures: a table with exactly one rule for each pair of families.
 
-The table of the package's families is checked when it is imported; families from outside extend it by the same law when two
-first meet, and two rules that fit equally well are an error then.
-
+The table of the package's families (`families.py`) is checked when it is imported, for the first product; families from outside
+extend it by the same law when two first meet, and two rules that fit equally well are an error then.
 
 `multiply(first, second)` is the structure of `first >> second` together with how its slots follow from those of the two
 factors, or None where the product has no better form than a `Chain`. Rules are registered for pairs of families; `Structure`
@@ -14,20 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from catad import errors
-from catad.linear.block import Block, Chain, Sum, Zero
-from catad.linear.clear import Clear, ClearAt, ClearWhere
-from catad.linear.delta import Delta
-from catad.linear.either import Either
-from catad.linear.gather import Gather, ScatterAdd
-from catad.linear.matrix_free import Batched, MatrixFree
-from catad.linear.network import Network
-from catad.linear.recurrence import Recurrence
-from catad.linear.reindex import Reindex, Reshape
+from catad.linear.block import Zero
 from catad.linear.structure import Structure
-from catad.linear.sweep import SweepMap
 from catad.recent import remembered
 from catad.wiring import Builder, Wiring
 
@@ -149,11 +140,8 @@ Multiply = Callable[[Any, Any, Shared], "MapProduct | None"]
 Combined = tuple[Structure, Sequence[Source | Compute]]  # what a rule from outside returns
 Rule = Callable[[Any, Any], "Combined | None"]
 Pair = tuple[type[Any], type[Any]]
-FAMILIES: tuple[type[Any], ...] = (
-    Zero, Delta, Reindex, Reshape, Gather, ScatterAdd, Recurrence, Block, Sum, Chain, Network, MatrixFree, Batched, SweepMap,
-    Either, Clear, ClearAt, ClearWhere,
-)  # fmt: skip
 RULES: dict[Pair, Multiply] = {}
+MET: dict[Pair, Multiply] = {}  # the rules of pairs with a family from outside, as they meet
 
 
 def rule(first: type[Any], second: type[Any]) -> Callable[[Multiply], Multiply]:
@@ -189,7 +177,8 @@ def product_rule(first: type[Any], second: type[Any]) -> Callable[[Rule], Rule]:
     """
 
     def register(function: Rule) -> Rule:
-        met = [f"{a.__name__} >> {b.__name__}" for a, b in (*MET, *TABLE) if issubclass(a, first) and issubclass(b, second)]
+        pairs = [(a, b) for a, b in (*MET, *own_products()) if issubclass(a, first) and issubclass(b, second)]
+        met = [f"{a.__name__} >> {b.__name__}" for a, b in pairs]
         rule(first, second)(lambda a, b, shared: product_of(function(a, b)))
         if met:
             del RULES[first, second]
@@ -237,6 +226,14 @@ def table(
     return {(a, b): _fitting(a, b, rules) for a in families for b in families}
 
 
+@cache
+def own_products() -> Mapping[Pair, Multiply]:
+    """The table of the package's own families."""
+    from catad.linear.families import TABLE
+
+    return TABLE
+
+
 @remembered
 def multiply(first: Structure, second: Structure, shared: Shared = frozenset()) -> MapProduct | None:
     """The product `first >> second`, or None where it stays a `Chain`."""
@@ -248,7 +245,7 @@ def multiply(first: Structure, second: Structure, shared: Shared = frozenset()) 
     if second.is_identity:
         return MapProduct(first, tuple([left(i) for i in range(len(first.slots))]))
     pair = type(first), type(second)
-    product = TABLE.get(pair) or MET.get(pair)
+    product = own_products().get(pair) or MET.get(pair)
     if product is None:
         product = MET[pair] = _fitting(*pair, RULES)
     found = product(first, second, shared)
@@ -290,9 +287,3 @@ def cost_of(b: Builder) -> int:
     for primitive, ins, outs in b.boxes:
         total += primitive.cost(tuple([b.spaces[k] for k in ins]), tuple([b.spaces[k] for k in outs]))
     return total
-
-
-from catad.linear import block_rules, clear_rules, family_rules  # noqa: E402, F401  (they register themselves in RULES)
-
-TABLE = table(FAMILIES, RULES)
-MET: dict[Pair, Multiply] = {}  # the rules of pairs with a family from outside, as they meet

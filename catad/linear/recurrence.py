@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad.boxes import Primitive, box
-from catad.late import late
 from catad.linear.block import assemble, chain, total
 from catad.linear.columns import common_dtype
-from catad.linear.contract import contract
+from catad.linear.contract import zeros
 from catad.linear.delta import diagonal, identity
 from catad.linear.gather import spread_over
 from catad.linear.patterns import Grid as Patterns
@@ -399,9 +398,3 @@ class Recurrence(Structure):
                 break
             level = following
         return total * carried
-
-
-def zeros(b: Builder, space: Tensor) -> Wire:
-    """A wire of zeros."""
-    zero = b.apply(late().const(np.zeros((), space.dtype)), ())
-    return contract(b, [()], [zero], tuple(range(space.ndim)), space.shape)

@@ -26,13 +26,12 @@ from catad.boxes import Nesting, Primitive, Running, box
 from catad.late import late
 from catad.linear.apply import applying
 from catad.linear.batch import depending
-from catad.linear.contract import contract
+from catad.linear.contract import contract, zeros
 from catad.linear.cut import Cut, cut
 from catad.linear.gather import spread_over
 from catad.linear.matrix_free import carried
 from catad.linear.narrow import Flags, Leaves, at_flags, loop_reads, narrow, narrow_spaces
 from catad.linear.patterns import Grid, grid_of, product
-from catad.linear.recurrence import zeros
 from catad.linear.structure import Rule, Structure, family
 from catad.rearrange import exl, exr, it, proj
 from catad.spaces import Product, Space, Tensor, Unit, flatten, rebuild, tangent_space
@@ -59,6 +58,7 @@ class Sweep(Nesting):
     `body : (state, given, input) -> (state, sums, output)`; backwards the last input comes first.
     """
 
+    merges = True
     body: D
     n: int
     state: Space

@@ -20,12 +20,11 @@ import numpy as np
 from catad.linear.apply import applying
 from catad.linear.batch import batch
 from catad.linear.block import Zero, assemble, chain, total
-from catad.linear.contract import contract
+from catad.linear.contract import contract, zeros
 from catad.linear.delta import Delta, delta
 from catad.linear.gather import Gathered, Indexing
 from catad.linear.patterns import Pattern, pattern_of
 from catad.linear.products import MapProduct, Source, computed
-from catad.linear.recurrence import zeros
 from catad.linear.reindex import Reindex, Reshaped, StridedCopy, axis, whole
 from catad.linear.structure import Placed, Structure, cast
 from catad.recent import remembered

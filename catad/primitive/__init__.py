@@ -10,42 +10,37 @@ that is known by its partials. `Primitive` with `box` is the long form, of which
 array([ 3., 12.])
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from catad.boxes import Primitive, box
-from catad.linear.structure import Rule
-from catad.primitive.function import function
-from catad.primitive.linear import linear
-from catad.primitive.pointwise import pointwise
-from catad.primitive.rules import rule_from
-from catad.wiring import Box, Builder, Wire, Wiring
+from catad.first_use import first_use
 
-__all__ = [
-    "Box",
-    "Builder",
-    "Primitive",
-    "Rule",
-    "Wire",
-    "Wiring",
-    "box",
-    "function",
-    "linear",
-    "pointwise",
-    "rule_from",
-]
+if TYPE_CHECKING:
+    from catad.boxes import Primitive as Primitive
+    from catad.boxes import box as box
+    from catad.linear.structure import Rule as Rule
+    from catad.primitive.function import function as function
+    from catad.primitive.linear import linear as linear
+    from catad.primitive.pointwise import pointwise as pointwise
+    from catad.primitive.rules import rule_from as rule_from
+    from catad.wiring import Box as Box
+    from catad.wiring import Builder as Builder
+    from catad.wiring import Wire as Wire
+    from catad.wiring import Wiring as Wiring
 
 
-def __dir__() -> list[str]:
-    """The public names only."""
-    return list(__all__)
+def _own_box(name: str) -> Any:
+    """A box of the package, as its repr names it."""
+    from catad.syntax import internal_classes
+
+    return internal_classes().get(name)
 
 
-if not TYPE_CHECKING:
-
-    def __getattr__(name):  # the package's own boxes, as their repr names them
-        from catad.syntax import internal_classes
-
-        found = internal_classes().get(name)
-        if found is None:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return found
+first_use(__name__, {
+    "boxes": "Primitive box",
+    "linear.structure": "Rule",
+    "primitive.function": "function",
+    "primitive.linear": "linear",
+    "primitive.pointwise": "pointwise",
+    "primitive.rules": "rule_from",
+    "wiring": "Box Builder Wire Wiring",
+}, others=_own_box)  # fmt: skip

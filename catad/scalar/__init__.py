@@ -9,68 +9,71 @@ them as array code and as LLVM IR.
 ((select(gt(x0, 0), add(x0, x0), 0.0),),)
 """
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from ..errors import NeedsTree
-from .alone import dtypes_alone, parameters, types_alone
-from .array_code import array_function, array_source
-from .bytecode import refuse_kind
-from .dtypes import Type, promote, result_types, typed
-from .duals import partials, value_and_partials
-from .ir import Function, Loop, Node, Tree, const, constant, leaf_count, leaves, param, postorder, tree_of, unflatten
-from .llvm import STOP_FLAG, llvm_function
-from .llvm_writer import LlvmFunction
-from .loops import pruned
-from .ops import OPS
-from .read import read
-from .recognise import commutes, recognise
-from .rules import CHOICES, PARTIALS
-from .signatures import arity_of
-from .simplify import apply, cast, substitute, truth
-from .vocabulary import Word, operations, vocabulary
+from catad.first_use import first_use
 
-__all__ = [
-    "CHOICES",
-    "OPS",
-    "PARTIALS",
-    "STOP_FLAG",
-    "Function",
-    "LlvmFunction",
-    "Loop",
-    "NeedsTree",
-    "Node",
-    "Tree",
-    "Type",
-    "Word",
-    "apply",
-    "arity_of",
-    "array_function",
-    "array_source",
-    "cast",
-    "commutes",
-    "const",
-    "constant",
-    "dtypes_alone",
-    "leaf_count",
-    "leaves",
-    "llvm_function",
-    "operations",
-    "param",
-    "parameters",
-    "partials",
-    "postorder",
-    "promote",
-    "pruned",
-    "read",
-    "recognise",
-    "refuse_kind",
-    "result_types",
-    "substitute",
-    "tree_of",
-    "truth",
-    "typed",
-    "types_alone",
-    "unflatten",
-    "value_and_partials",
-    "vocabulary",
-]
+if TYPE_CHECKING:
+    from catad.errors import NeedsTree as NeedsTree
+    from catad.scalar.alone import dtypes_alone as dtypes_alone
+    from catad.scalar.alone import parameters as parameters
+    from catad.scalar.alone import types_alone as types_alone
+    from catad.scalar.array_code import array_function as array_function
+    from catad.scalar.array_code import array_source as array_source
+    from catad.scalar.bytecode import refuse_kind as refuse_kind
+    from catad.scalar.dtypes import Type as Type
+    from catad.scalar.dtypes import promote as promote
+    from catad.scalar.dtypes import result_types as result_types
+    from catad.scalar.dtypes import typed as typed
+    from catad.scalar.duals import partials as partials
+    from catad.scalar.duals import value_and_partials as value_and_partials
+    from catad.scalar.ir import Function as Function
+    from catad.scalar.ir import Loop as Loop
+    from catad.scalar.ir import Node as Node
+    from catad.scalar.ir import Tree as Tree
+    from catad.scalar.ir import const as const
+    from catad.scalar.ir import constant as constant
+    from catad.scalar.ir import leaf_count as leaf_count
+    from catad.scalar.ir import leaves as leaves
+    from catad.scalar.ir import param as param
+    from catad.scalar.ir import postorder as postorder
+    from catad.scalar.ir import tree_of as tree_of
+    from catad.scalar.ir import unflatten as unflatten
+    from catad.scalar.llvm import llvm_function as llvm_function
+    from catad.scalar.llvm_writer import LlvmFunction as LlvmFunction
+    from catad.scalar.loops import STOP_FLAG as STOP_FLAG
+    from catad.scalar.loops import pruned as pruned
+    from catad.scalar.ops import OPS as OPS
+    from catad.scalar.read import read as read
+    from catad.scalar.recognise import commutes as commutes
+    from catad.scalar.recognise import recognise as recognise
+    from catad.scalar.rules import CHOICES as CHOICES
+    from catad.scalar.rules import PARTIALS as PARTIALS
+    from catad.scalar.signatures import arity_of as arity_of
+    from catad.scalar.simplify import apply as apply
+    from catad.scalar.simplify import cast as cast
+    from catad.scalar.simplify import substitute as substitute
+    from catad.scalar.simplify import truth as truth
+    from catad.scalar.vocabulary import Word as Word
+    from catad.scalar.vocabulary import operations as operations
+    from catad.scalar.vocabulary import vocabulary as vocabulary
+
+first_use(__name__, {
+    "errors": "NeedsTree",
+    "scalar.alone": "dtypes_alone parameters types_alone",
+    "scalar.array_code": "array_function array_source",
+    "scalar.bytecode": "refuse_kind",
+    "scalar.dtypes": "Type promote result_types typed",
+    "scalar.duals": "partials value_and_partials",
+    "scalar.ir": "Function Loop Node Tree const constant leaf_count leaves param postorder tree_of unflatten",
+    "scalar.llvm": "llvm_function",
+    "scalar.llvm_writer": "LlvmFunction",
+    "scalar.loops": "STOP_FLAG pruned",
+    "scalar.ops": "OPS",
+    "scalar.read": "read",
+    "scalar.recognise": "commutes recognise",
+    "scalar.rules": "CHOICES PARTIALS",
+    "scalar.signatures": "arity_of",
+    "scalar.simplify": "apply cast substitute truth",
+    "scalar.vocabulary": "Word operations vocabulary",
+})  # fmt: skip

@@ -27,7 +27,7 @@ from .simplify import apply
 from .values import condition, parts
 
 if TYPE_CHECKING:
-    from .read import Reader
+    from .reader import Reader
 
 NEWEST = (3, 14)
 """The newest Python whose instructions are known."""

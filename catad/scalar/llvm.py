@@ -20,13 +20,10 @@ from .ir import Function, Node, param
 from .llvm_far import beyond
 from .llvm_ops import EMIT, Kind, comparison, convert, exponent, whole_power
 from .llvm_writer import LlvmFunction, Writer, literal, llvm_type
-from .loops import constant_trips
+from .loops import STOP_FLAG, constant_trips
 from .ops import OPS
 from .simplify import TRUE
-from .vector_math import beyond_reach, composed, reach
-
-STOP_FLAG = "catad_stop"
-"""A variable of the module: while it is not 0, loops that might run for long end at once, whatever their condition says."""
+from .vector_math.composed import beyond_reach, composed, reach
 
 _HANDLER = f"""@{STOP_FLAG} = dso_local global i32 0
 @catad_before = dso_local global ptr null

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from .ir import Function, Loop, Node, depends, param, postorder
 from .simplify import loop_node, projection, rebuild, replace
 
+STOP_FLAG = "catad_stop"
+"""A variable of compiled code: while it is not 0, loops that might run for long end at once, whatever their condition says."""
+
 
 def make_loop(locals_: Sequence[Node], inits: Sequence[Node], condition: Node, steps: Sequence[Node]) -> tuple[Node, ...]:
     """The final states of `while condition: states = steps`, the states standing in the body as `locals_`.

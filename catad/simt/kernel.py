@@ -92,6 +92,7 @@ class Launch(D):
     """A kernel at a launch: from all its parameters in order to the arrays that it writes, in order."""
 
     __slots__ = ("block", "grid", "kernel", "made", "weak")
+    takes_numbers = True
 
     def __init__(
         self,

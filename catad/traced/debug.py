@@ -1,37 +1,22 @@
-"""Looking into traced programs: which line first made a NaN, which line an error comes from, and what a value is when it runs.
-
-For the first two questions the program is run once more, line by line, on the same arrays: loops step by step, and of branches
-the side that is taken.
-"""
+"""Looking into traced programs: `ct.debug_nans` has `by_line.py` find the line that first made a NaN, and `ct.debug_print` shows
+what a value is when it runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-import numpy as np
-
-from catad import errors
 from catad.boxes import Primitive, box
-from catad.errors.places import Place
-from catad.late import late
 from catad.linear.delta import identity
 from catad.linear.gather import spread_over
 from catad.linear.structure import Rule
-from catad.program import Program, substituted
-from catad.spaces import Tensor, flatten
-from catad.syntax import ordered
-from catad.terms import Compose, D, Fork
+from catad.spaces import Tensor
 from catad.traced.stand_in import Traced, computed
-from catad.vector.choose import Chosen
-from catad.vector.loop import WhileLoop
-from catad.vector.sweep import Swept
 from catad.wiring import Builder, Wire
 
 _watching: ContextVar[bool] = ContextVar("catad_debug_nans", default=False)
-Watch = Callable[[D, Any, Any, "Place | None"], None]  # of a term, its argument, its result, and the place of its line
 
 
 @contextmanager
@@ -114,98 +99,3 @@ def debug_print(x: Any, label: str = "") -> Any:
     printed.name, printed.weak = x.var_.name, x.var_.weak
     x.buffer.write(x.trace_.region, printed) if x.buffer is not None else x.write(printed)
     return x
-
-
-# -- line by line
-
-
-def run_watched(term: D, value: Any, watch: Watch, place: Place | None = None) -> Any:
-    """The result of a term on arrays, with programs in it run line by line."""
-    if isinstance(term, Program):
-        return _lines(term, value, watch)
-    if isinstance(term, Compose):
-        for factor in term.factors:
-            value = run_watched(factor, value, watch, place)
-        return value
-    if isinstance(term, Fork):
-        return tuple([run_watched(part, value, watch, place) for part in term.children])
-    if isinstance(term, Chosen):
-        test, first, second = term.children
-        return run_watched(first if bool(test(value)) else second, value, watch, place)
-    if isinstance(term, WhileLoop):
-        while bool(run_watched(term.children[0], value, watch, place)):
-            value = run_watched(term.children[1], value, watch, place)
-        return value
-    if isinstance(term, Swept):
-        return _steps(term, value, watch, place)
-    try:
-        made = term(value) if not isinstance(value, tuple) or value else late().run(term, ())
-    except errors.CatadError as error:
-        errors.show_source(error, place)
-        raise
-    watch(term, value, made, place)
-    return made
-
-
-def _lines(program: Program, value: Any, watch: Watch) -> Any:
-    at = dict(enumerate(flatten(value)))
-    for k, line in enumerate(program.lines):
-        place = program.notes.places[k] if k < len(program.notes.places) else None
-        made = run_watched(line.term, substituted(line.args, at), watch, place)
-        at.update(zip(flatten(line.outs), flatten(made), strict=True))
-    return substituted(program.result, at)
-
-
-def _steps(term: Swept, value: Any, watch: Watch, place: Place | None) -> Any:
-    """A loop, for its final state; its outputs are computed by the loop itself."""
-    state, given, inputs = value
-    for i in reversed(range(term.n)) if term.reverse else range(term.n):
-        one = _entry(inputs, i)
-        state = run_watched(term.children[0], (state, given, one), watch, place)[0]
-    return state, term(value)[1]
-
-
-def _entry(nested: Any, i: int) -> Any:
-    return tuple([_entry(part, i) for part in nested]) if isinstance(nested, tuple) else nested[i]
-
-
-def find_nans(program: D, value: Any) -> None:
-    """Raise `NonFiniteError` at the first line that makes a NaN or an infinity of finite numbers."""
-
-    def watch(term: D, argument: Any, result: Any, place: Place | None) -> None:
-        given = flatten(argument)
-        if given and all(map(_finite, given)) and not all(map(_finite, flatten(result))):
-            what = (
-                "NaN"
-                if any(bool(np.isnan(leaf).any()) for leaf in flatten(result) if leaf.dtype.kind == "f")
-                else "infinity"
-            )
-            error = errors.NonFiniteError(errors.made_not_finite(what, term))
-            errors.show_source(error, place)
-            raise error
-
-    run_watched(program, value, watch)
-
-
-def _finite(leaf: Any) -> bool:
-    return leaf.dtype.kind != "f" or bool(np.isfinite(leaf).all())
-
-
-def locate(error: errors.CatadError, program: D, value: Any) -> None:
-    """Show in an error that a running program has raised the line of the user's source that it comes from."""
-    try:
-        run_watched(program, value, lambda *_: None)
-    except errors.CatadError as found:
-        if type(found) is type(error) and found.excerpt is not None:
-            error.excerpt, error.called = found.excerpt, found.called
-
-
-def place_of(program: Program, part: D) -> Place | None:
-    """Where the line of a program, or of a program in it, stands in the user's source whose term has a part."""
-    found: Place | None = None
-    for line, place in zip(program.children, program.notes.places, strict=False):
-        parts = ordered(line)
-        if part in parts:
-            inner = [place_of(one, part) for one in parts if isinstance(one, Program)]
-            found = next(filter(None, inner), place)
-    return found

@@ -11,25 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from catad import errors
+from catad import errors, traced
 from catad.traced import iterators
-from catad.traced.branch import Bound, Branch, choose_values
-from catad.traced.comprehended import comprehended
-from catad.traced.counted import CountedLoop
 from catad.traced.decisions import give_up_merging
 from catad.traced.follow import any_traced, call, follows
-from catad.traced.indexing import getitem
-from catad.traced.loop import ForLoop, Names, WhileLoop
 from catad.traced.managed import managed
 from catad.traced.masked import Masked
 from catad.traced.naming import named
 from catad.traced.operators import in_place, pointwise
-from catad.traced.outputs import item, whole
 from catad.traced.ragged import Ragged
 from catad.traced.recorder import Region, Restart, Trace, the_trace
-from catad.traced.slicing import has_traced_bounds
 from catad.traced.stand_in import Traced, constant
-from catad.traced.steps import TracedRange
 from catad.traced.table import ITEMS
 from catad.traced.unbound import UNBOUND
 
@@ -76,15 +68,15 @@ class Driver:
 
     def getitem(self, thing: Any, key: Any) -> Any:
         if type(thing) is np.ndarray and _has_stand_in(key):
-            return getitem(constant(self.trace, thing, origin="a captured array"), key)
+            return traced.getitem(constant(self.trace, thing, origin="a captured array"), key)
         if type(thing) in ITEMS and (any_traced(key) or _has_stand_in(key)):
             return ITEMS[type(thing)](self.trace, key)
         if isinstance(thing, dict) and isinstance(key, Traced):
             key = key.item()
         if type(thing) in (list, tuple) and isinstance(key, Traced) and key.var_.constant is None and key.dtype.kind in "iu":
-            found = whole(self.trace, thing)
+            found = traced.whole(self.trace, thing)
             if found is not None and not key.ndim:
-                return item(self.trace, found, key, thing)
+                return traced.item(self.trace, found, key, thing)
         return thing[key]
 
     def setitem(self, thing: Any, key: Any, value: Any) -> None:
@@ -171,7 +163,7 @@ class Driver:
             return value
         if not _is_condition(value):
             return self.and_(*parts[1:]) if value else value
-        return choose_values(self, value, lambda: self.and_(*parts[1:]), lambda: value)
+        return traced.choose_values(self, value, lambda: self.and_(*parts[1:]), lambda: value)
 
     def or_(self, *parts: Later) -> Any:
         value = parts[0]()
@@ -179,13 +171,13 @@ class Driver:
             return value
         if not _is_condition(value):
             return value if value else self.or_(*parts[1:])
-        return choose_values(self, value, lambda: value, lambda: self.or_(*parts[1:]))
+        return traced.choose_values(self, value, lambda: value, lambda: self.or_(*parts[1:]))
 
     def either(self, test: Any, first: Later, second: Later) -> Any:
         """`first if test else second`."""
         if not _is_condition(test):
             return first() if test else second()
-        return choose_values(self, test, first, second)
+        return traced.choose_values(self, test, first, second)
 
     def chain(self, left: Any, *pairs: Any) -> Any:
         """`left < a < b`, with each operand computed once, and only where it is needed."""
@@ -200,7 +192,7 @@ class Driver:
 
         if not _is_condition(value):
             return rest() if value else value
-        return choose_values(self, value, rest, lambda: value)
+        return traced.choose_values(self, value, rest, lambda: value)
 
     def checked(self, test: Later) -> Any:
         """The condition of an assert: one that depends on data is not checked."""
@@ -209,21 +201,22 @@ class Driver:
 
     # -- statements
 
-    def branch(self, test: Any, *names: tuple[str, ...]) -> Branch:
-        return Branch(self, test, Bound(*names), _site(sys._getframe(1)))
+    def branch(self, test: Any, *names: tuple[str, ...]) -> traced.Branch:
+        return traced.Branch(self, test, traced.Bound(*names), _site(sys._getframe(1)))
 
-    def for_(self, items: Any, kept: bool, *names: Any) -> ForLoop | CountedLoop:
+    def for_(self, items: Any, kept: bool, *names: Any) -> traced.ForLoop | traced.CountedLoop:
         items = self.used(items)
-        if isinstance(items, TracedRange):
-            return CountedLoop(self, items, Names(*names), _site(sys._getframe(1)))
-        return ForLoop(self, items, Names(*names), _site(sys._getframe(1)), kept and hasattr(type(items), "__next__"))
+        if isinstance(items, traced.TracedRange):
+            return traced.CountedLoop(self, items, traced.Names(*names), _site(sys._getframe(1)))
+        kept = kept and hasattr(type(items), "__next__")
+        return traced.ForLoop(self, items, traced.Names(*names), _site(sys._getframe(1)), kept)
 
     def comprehended(self, items: Any, made: Callable[[Any], list[Any]]) -> list[Any]:
         """A list comprehension: `made` gives the list of some items."""
-        return comprehended(self, items, made, _site(sys._getframe(1)))
+        return traced.comprehended(self, items, made, _site(sys._getframe(1)))
 
-    def while_(self, *names: Any) -> WhileLoop:
-        return WhileLoop(self, Names(*names), _site(sys._getframe(1)))
+    def while_(self, *names: Any) -> traced.WhileLoop:
+        return traced.WhileLoop(self, traced.Names(*names), _site(sys._getframe(1)))
 
 
 def _site(frame: Any) -> Any:
@@ -239,7 +232,7 @@ def _is_condition(value: Any) -> bool:
 def _has_stand_in(key: Any) -> bool:
     if isinstance(key, tuple):
         return any(_has_stand_in(part) for part in key)
-    return isinstance(key, Traced) or has_traced_bounds(key)
+    return isinstance(key, Traced) or traced.has_traced_bounds(key)
 
 
 def _name_of(array: Any) -> str:

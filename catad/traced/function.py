@@ -29,7 +29,6 @@ from catad.traced.driver import Driver
 from catad.traced.explore import Path, explored, join
 from catad.traced.form import Form, form_of_factors, name_of, takes_the_whole, tree_of_space, visible_signature
 from catad.traced.layout import in_c_order
-from catad.traced.names import load
 from catad.traced.naming import captured
 from catad.traced.opened import Open, measuring
 from catad.traced.pickling import Reference
@@ -42,9 +41,6 @@ from catad.wiring import share
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wires
-
-load()
-
 
 class Key:
     """A Python function for comparisons: the same function object with the same static values."""

@@ -248,7 +248,3 @@ def _set_under(x: Traced, mask: Traced, value: Any) -> None:
             raise errors.TraceError(errors.shape_depends_on_data("x[mask] = v with an array v"))
         new = fitted(trace, fitted(trace, var, row), x.space)
     x.write(computed(trace.region, late().where, (over.var_, new, x.var_)))
-
-
-setattr(Traced, "__getitem__", getitem)  # noqa: B010
-setattr(Traced, "__setitem__", setitem)  # noqa: B010

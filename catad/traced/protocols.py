@@ -204,6 +204,14 @@ def ragged_attribute(self: Ragged, name: str) -> Any:
     return RAGGED[found](self.trace_, self) if getattr(found, "is_property", False) else _bound(self, found, name)
 
 
+def namespace(self: Traced, *, api_version: str | None = None) -> Any:
+    """The namespace that the array API standard asks arrays for."""
+    from catad.traced.names.array_api import Namespace  # late: few ask
+
+    return Namespace(np)
+
+
+Traced.__array_namespace__ = namespace  # type: ignore[attr-defined]
 Traced.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
 Traced.__array_function__ = array_function  # type: ignore[attr-defined]
 setattr(Traced, "__getattr__", attribute)  # noqa: B010

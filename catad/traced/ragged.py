@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from catad.traced.affine import Affine
+from catad.traced.table import load
 
 if TYPE_CHECKING:
     from catad.traced.recorder import Trace
@@ -48,6 +49,7 @@ class Ragged:
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, full: Traced, axes: Mapping[int, Extent], entry: Callable[[Any], Any] | None = None) -> None:
+        load("ragged", "entries")
         self.full, self.axes, self.entry_ = full, dict(axes), entry
 
     if TYPE_CHECKING:  # `operators.py`, `slicing.py` and `protocols.py` set these

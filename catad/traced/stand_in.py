@@ -115,11 +115,19 @@ class Traced:
         self._name: str | None = None  # of a view, until it is read
         self._seen: tuple[Var, Var] | None = None  # of a view: the variable of the base, and what was read from it
 
-    if TYPE_CHECKING:  # `operators.py`, `indexing.py` and `protocols.py` set these
+    def __getitem__(self, key: Any) -> Any:
+        from catad.traced.indexing import getitem  # late: many functions take no index
+
+        return getitem(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        from catad.traced.indexing import setitem  # late, as above
+
+        setitem(self, key, value)
+
+    if TYPE_CHECKING:  # `operators.py` and `protocols.py` set these
 
         def __getattr__(self, name: str) -> Any: ...
-        def __getitem__(self, key: Any) -> Any: ...
-        def __setitem__(self, key: Any, value: Any) -> None: ...
         def __add__(self, other: Any) -> Any: ...
         def __radd__(self, other: Any) -> Any: ...
         def __sub__(self, other: Any) -> Any: ...

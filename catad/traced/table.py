@@ -1,4 +1,4 @@
-"""The tables of functions that mean something for stand-ins, by the function itself. `names/` fills them.
+"""The tables of functions that mean something for stand-ins, by the function itself. `names/` fills them, a topic at a time.
 
 `FUNCTIONS` has those that NumPy hands to stand-ins (`__array_function__`): `meaning(trace, *args, **kwargs)`. `PYTHON` has those
 that ask nobody, such as `np.zeros`, `math.sin`, `len` and `range`: `meaning(driver, *args, **kwargs)`. `HINTS` says of functions
@@ -10,14 +10,103 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
-FUNCTIONS: dict[Any, Callable[..., Any]] = {}
-PYTHON: dict[Any, Callable[..., Any]] = {}
-METHODS: dict[str, Callable[..., Any]] = {}
-UFUNC_METHODS: dict[str, Callable[..., Any]] = {}
-INSTANCES: dict[type, Callable[..., Any]] = {}
-ITEMS: dict[type, Callable[..., Any]] = {}
+import numpy as np
+
+_TOPICS = {  # what each module of `names/` has entries for: NumPy's names and methods, others behind a dot, packages
+    "along_axis": ".map apply_along_axis vectorize",
+    "array_api": "cupy cupyx",
+    "choosing": "allclose array_equal array_equiv clip isclose nan_to_num piecewise select where",
+    "concatenators": "CClass RClass",
+    "counting": "bincount histogram histogram_bin_edges interp",
+    "differences": """
+        convolve corrcoef correlate cov cumprod cumsum cumulative_prod cumulative_sum diff ediff1d gradient nancumprod
+        nancumsum polyval trapezoid unwrap vander""",
+    "joining": """
+        append array_split block column_stack concat concatenate delete dsplit dstack hsplit hstack insert split stack
+        unstack vsplit vstack""",
+    "making": """
+        array asanyarray asarray ascontiguousarray asfortranarray astype bool can_cast common_type copy copyto empty
+        empty_like fill float32 float64 fromfunction full full_like geomspace int16 int32 int64 int8 linspace logspace
+        meshgrid min_scalar_type ndarray ndenumerate ones ones_like result_type uint16 uint32 uint64 uint8 zeros zeros_like""",
+    "mathematics": """
+        .acos .acosh .asin .asinh .atan .atan2 .atanh .cbrt .ceil .comb .copysign .cos .cosh .degrees .dist .erf .erfc .exp
+        .exp2 .expm1 .fabs .factorial .floor .fmod .frexp .fsum .gamma .gcd .hypot .isclose .isfinite .isinf .isnan .isqrt
+        .lcm .ldexp .lgamma .log .log10 .log1p .log2 .modf .nextafter .perm .pow .prod .radians .remainder .sin .sinh .sqrt
+        .tan .tanh .trunc .ulp""",
+    "moving": "flip fliplr flipud pad repeat resize roll rollaxis rot90 sliding_window_view tile tril triu",
+    "ordering": """
+        argpartition argsort digitize lexsort median nanmedian nanpercentile nanquantile partition percentile quantile
+        searchsorted sort""",
+    "picking": """
+        argwhere choose compress extract fill_diagonal flatnonzero intersect1d isin nonzero place put put_along_axis putmask
+        ravel_multi_index setdiff1d setxor1d take take_along_axis trim_zeros union1d unique unique_all unique_counts
+        unique_inverse unique_values unravel_index""",
+    "products": """
+        cross diag diagflat diagonal dot einsum inner kron matmul matrix_norm matrix_power matvec multi_dot norm outer
+        tensordot trace vdot vecdot vecmat vector_norm""",
+    "python": """
+        .__delattr__ .__setattr__ .abs .bool .cmp_to_key .delattr .delitem .enumerate .filter .float .hash .heapify .heappop
+        .heappush .heappushpop .heapreplace .index .insort_left .insort_right .int .isinstance .len .map .max .min .range
+        .reduce .reversed .round .setattr .setitem .sorted .sum .type .zip isscalar""",
+    "reductions": """
+        all amax amin any argmax argmin average count_nonzero max mean min nanargmax nanargmin nanmax nanmean nanmin nanprod
+        nanstd nansum nanvar prod ptp std var""",
+    "rounding": "angle around fix iscomplex isneginf isposinf isreal real_if_close round sinc",
+    "shapes": """
+        T atleast_1d atleast_2d atleast_3d base broadcast_arrays broadcast_to conj conjugate device expand_dims flat flatten
+        imag iscomplexobj isrealobj mT matrix_transpose moveaxis ndim permute_dims ravel real reshape shape size squeeze
+        swapaxes to_device transpose""",
+    "special": "scipy",
+    "sums": "sum",
+    "universal": "accumulate at outer reduce reduceat",
+}  # fmt: skip
+_WHERE: dict[str, list[str]] = {}
+for _topic, _names in _TOPICS.items():
+    for _name in _names.split():
+        _WHERE.setdefault(_name, []).append(_topic)
+
+
+def load(*topics: str) -> None:
+    """Fill in the entries of some topics, where that is not done."""
+    for topic in topics:
+        import_module(f"catad.traced.names.{topic}")
+
+
+def _loaded(key: Any) -> bool:
+    """Load the topics that have a name; whether there were some. Only then is it known that they have no entry for the key."""
+    name = key if isinstance(key, str) else _name_of(key)
+    topics = _WHERE.get(name, ())
+    load(*topics)
+    return bool(topics) and _WHERE.pop(name, None) is not None
+
+
+def _name_of(function: Any) -> str:
+    own = isinstance(function, np.ufunc) or str(getattr(function, "__module__", "")).startswith("numpy")
+    return f"{'' if own else '.'}{getattr(function, '__name__', type(function).__name__)}"
+
+
+class Table(dict[Any, Callable[..., Any]]):
+    """Meanings, each loaded with its topic when it is first looked for."""
+
+    def __missing__(self, key: Any) -> Callable[..., Any]:
+        if not _loaded(key):
+            raise KeyError(key)
+        return self[key]
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        try:
+            return self[key]
+        except KeyError:
+            return default
+
+    def __contains__(self, key: Any) -> bool:
+        return super().__contains__(key) or (_loaded(key) and super().__contains__(key))
+
+
+FUNCTIONS, PYTHON, METHODS, UFUNC_METHODS, INSTANCES, ITEMS = (Table() for _ in range(6))
 MASKED_METHODS: frozenset[str] = frozenset(("sum", "mean", "any", "all", "astype", "copy", "round", "clip"))
 SHARING: set[Any] = set()
 SCATTERED: set[Callable[..., Any]] = set()  # meanings of functions that give arrays in another order than C, also of such
@@ -128,6 +217,7 @@ def enter_package(function: Any) -> bool:
     name = str(module).partition(".")[0]
     if name == "numpy":  # a universal function of another package
         name = "scipy"
+    _loaded(name)
     fill = PACKAGES.pop(name, None) if name in sys.modules else None
     if fill is not None:
         fill()
@@ -136,6 +226,7 @@ def enter_package(function: Any) -> bool:
 
 def hint(name: str) -> str:
     """What to write instead of a function of NumPy: by its whole name, or by that of its module."""
+    load("hints")
     while name:
         if name in HINTS:
             return HINTS[name]

@@ -28,21 +28,11 @@ from catad.linear.matrix_free import Batched
 from catad.linear.structure import Placed, Rule, Structure
 from catad.spaces import Space, Tensor, as_leaves, flatten, rebuild, space_like, tangent_space
 from catad.terms import D
-from catad.wiring import Box, Wiring, share
+from catad.vector.passed_on import PassedOn
+from catad.wiring import share
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire, Wires
-
-
-class PassedOn(Primitive):
-    """A box whose results are its arguments from number `xs` on. It holds their derivative, and is left out before running."""
-
-    xs: int
-
-    def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        spaces = tuple([Tensor(a.shape, a.dtype) for a in arrays])
-        ys = arrays[self.xs : self.xs + len(self.typed(spaces))]
-        return ys[0] if len(ys) == 1 else ys
 
 
 @box
@@ -233,25 +223,3 @@ def by_hand(fn: Any = None, spaces: Any = None) -> D:
         if count is not None and count > 1:
             raise errors.ArgumentError(errors.hand_arity(fn, count))
     return ByHand(fn, spaces)
-
-
-def erased(wiring: Wiring) -> Wiring:
-    """The wiring without the boxes that pass on what they are given, for running."""
-    if not any(isinstance(each.primitive, PassedOn) for each in wiring.boxes):
-        return wiring
-    alias: dict[int, int] = {}
-    boxes: list[Box] = []
-    for each in wiring.boxes:
-        ins = tuple([alias.get(k, k) for k in each.ins])
-        if isinstance(each.primitive, PassedOn):
-            alias.update(zip(each.outs, ins[each.primitive.xs :], strict=False))
-        else:
-            boxes.append(Box(each.primitive, ins, each.outs))
-    outputs = tuple([alias.get(k, k) for k in wiring.outputs])
-    needed = set(outputs)
-    kept: list[Box] = []
-    for each in reversed(boxes):
-        if not needed.isdisjoint(each.outs):
-            needed.update(each.ins)
-            kept.append(each)
-    return Wiring(wiring.dom, wiring.cod, wiring.wires, wiring.inputs, tuple(reversed(kept)), outputs)

@@ -20,9 +20,9 @@ from catad.linear.gather import spread_over
 from catad.linear.structure import Rule
 from catad.scalar import Function, Node, apply, param
 from catad.spaces import Tensor
-from catad.vector.by_hand import PassedOn
 from catad.vector.map import mapped
 from catad.vector.monoid import Monoid
+from catad.vector.passed_on import PassedOn
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire

@@ -28,11 +28,10 @@ from typing import TYPE_CHECKING, Any
 from catad import scalar
 from catad.boxes import Nesting, Primitive
 from catad.linear.clear import ClearedWhere
-from catad.linear.contract import Contract, contract
+from catad.linear.contract import Contract, contract, zeros
 from catad.linear.cut import between, cut
 from catad.linear.either import Choose
 from catad.linear.gather import Gathered, lanes_of, spread_over
-from catad.linear.recurrence import zeros
 from catad.linear.reindex import Reshaped, StridedCopy
 from catad.linear.structure import widest
 from catad.linear.sweep import Sweep

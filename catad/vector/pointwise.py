@@ -13,12 +13,11 @@ import numpy as np
 
 from catad import errors, scalar
 from catad.calls import constructor
-from catad.errors.places import Place, here
+from catad.errors.places import Place
 from catad.scalar import Function
 from catad.spaces import as_dtype, flatten, rebuild
 from catad.terms import D, Fork, is_function, morphism, then
 from catad.vector.map import LEAFWISE, Map, MapOf, named
-from catad.vector.same_value import SameValue
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wires
@@ -60,37 +59,23 @@ def _leafwise(name: str) -> Leafwise:
 
 
 add, sub, neg, div, pow = (_leafwise(name) for name in LEAFWISE)
-_OPERATORS = {"add": add, "sub": sub, "div": div, "pow": pow}
+_OPERATORS = {"add": (add, "+"), "sub": (sub, "-"), "div": (div, "/"), "pow": (pow, "**")}
 
 
-def operated(word: str, symbol: str, f: Any, g: Any, where: Place) -> D:
+def operated(word: str, f: Any, g: Any, where: Place) -> D:
     """`f + g` and its like: pointwise on each result leaf, where one of the two may be a number.
 
     A Python number is weak, as everywhere; a NumPy scalar has its dtype.
     """
+    both, symbol = _OPERATORS[word]
     if is_function(f) or is_function(g):
         f, g = (morphism(one, symbol) if is_function(one) else one for one in (f, g))
     if isinstance(f, D) and isinstance(g, D):
-        return then(Fork((f, g)), _OPERATORS[word], where)
+        return then(Fork((f, g)), both, where)
     one, number = (f, g) if isinstance(f, D) else (g, f)
     if isinstance(number, bool) or not isinstance(number, (int, float, np.integer, np.floating)):
         raise errors.SpaceError(errors.not_an_operand(symbol, number))
     return then(one, WithNumber(word, symbol, number, isinstance(f, D)), where)
-
-
-def _operators(word: str, symbol: str) -> tuple[Callable[[D, object], D], Callable[[D, object], D]]:
-    def own(self: D, other: object) -> D:
-        return operated(word, symbol, self, other, here())
-
-    def reflected(self: D, other: object) -> D:
-        return operated(word, symbol, other, self, here())
-
-    return own, reflected
-
-
-for _word, _python, _symbol in [("add", "add", "+"), ("sub", "sub", "-"), ("div", "truediv", "/"), ("pow", "pow", "**")]:
-    for _method, _name in zip(_operators(_word, _symbol), (f"__{_python}__", f"__r{_python}__"), strict=True):
-        setattr(D, _name, _method)
 
 
 class WithNumber(Leafwise):
@@ -163,6 +148,8 @@ def astype(dtype: Any, casting: Literal["unsafe", "same_value"] = "unsafe") -> D
     dtype = as_dtype(dtype)
     function = Function.make(1, [scalar.cast(dtype, scalar.param(0))], name=f"astype_{dtype}")
     if casting == "same_value":
+        from catad.vector.same_value import SameValue  # late: it reads where numbers are too large, as few programs do
+
         return SameValue(dtype, function)
     if casting != "unsafe":
         raise errors.ArgumentError(errors.no_such_casting(casting))

@@ -23,10 +23,10 @@ from catad.boxes import Nesting, Running, box
 from catad.capture import check_not_captured
 from catad.late import late
 from catad.linear.apply import applying
+from catad.linear.contract import zeros
 from catad.linear.gather import spread_over
 from catad.linear.matrix_free import MatrixFree
 from catad.linear.narrow import Flags, Leaves, at_flags
-from catad.linear.recurrence import zeros
 from catad.linear.structure import Rule
 from catad.linear.sweep import Sweep, differentiated, exchanged, present
 from catad.rearrange import Flagged, exl, exr, it, proj

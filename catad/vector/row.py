@@ -15,7 +15,7 @@ from catad.linear.delta import delta
 from catad.linear.gather import spread_over
 from catad.linear.structure import Rule
 from catad.spaces import Tensor
-from catad.vector.by_hand import PassedOn
+from catad.vector.passed_on import PassedOn
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire

@@ -19,11 +19,12 @@ from catad.boxes import Primitive, box
 from catad.calls import constructor, one_axis
 from catad.documented import documented
 from catad.linear.block import assemble, chain
+from catad.linear.contract import zeros
 from catad.linear.delta import identity, pointwise
 from catad.linear.gather import spread_over
 from catad.linear.prefixes import prefixes
 from catad.linear.previous_state import PreviousState
-from catad.linear.recurrence import ONE, ZERO, Recurred, Recurrence, stepping_pays, zeros
+from catad.linear.recurrence import ONE, ZERO, Recurred, Recurrence, stepping_pays
 from catad.linear.reindex import Axis, Reshaped, whole
 from catad.linear.reindex import axis as ap
 from catad.linear.structure import Placed, Rule, cast

@@ -9,7 +9,7 @@ from catad.boxes import box
 from catad.documented import documented
 from catad.spaces import Tensor, flatten, rebuild
 from catad.terms import D
-from catad.vector.by_hand import PassedOn
+from catad.vector.passed_on import PassedOn
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire, Wires

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import graphlib
+import importlib
 import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 import pytest
@@ -71,13 +74,13 @@ def file_of(module: str) -> str | None:
 
 @cache
 def imports(file: str) -> tuple[Import, ...]:
-    """What a file imports when it runs; what is imported for types alone is not."""
-    return tuple(_imports(ast.parse((PACKAGE / file).read_text(encoding="utf-8")), file, False))
+    """What a file imports when it runs, or when a name of its table is first used; what is imported for types alone is not."""
+    return tuple(_imports(ast.parse((PACKAGE / file).read_text(encoding="utf-8")), file, file in tables_of_names()))
 
 
-def _imports(node: ast.AST, file: str, late: bool) -> Iterator[Import]:
+def _imports(node: ast.AST, file: str, typed: bool, late: bool = False) -> Iterator[Import]:
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test) and not typed:
             continue
         if isinstance(child, ast.Import):
             yield _import([(alias.name, None) for alias in child.names], child.lineno, late)
@@ -86,7 +89,39 @@ def _imports(node: ast.AST, file: str, late: bool) -> Iterator[Import]:
             module = ".".join([*package, *([child.module] if child.module else [])])
             yield _import([(module, alias.name) for alias in child.names], child.lineno, late)
         else:
-            yield from _imports(child, file, late or isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)))
+            yield from _imports(child, file, typed, late or isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)))
+
+
+@cache
+def tables_of_names() -> dict[str, ModuleType]:
+    """The modules whose names are loaded at their first use (`first_use.py`), by file."""
+    files = [file for file in modules() if re.search(r"^_?first_use\(", (PACKAGE / file).read_text(encoding="utf-8"), re.M)]
+    return {file: importlib.import_module(".".join(["catad", *names_of(file)])) for file in files}
+
+
+def names_of(file: str) -> list[str]:
+    return [name for name in file.removesuffix(".py").split("/") if name != "__init__"]
+
+
+@pytest.mark.parametrize("file", tables_of_names())
+def test_type_checkers_see_the_names_that_are_loaded_at_first_use(file: str) -> None:
+    places, seen = vars(tables_of_names()[file])["_places"], set()
+    for node in ast.walk(ast.parse((PACKAGE / file).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            seen = {name for child in node.body for name in bound(child) if not name.startswith("_")}
+    if file == "__init__.py":
+        seen -= {"errors", "scalar"}  # modules that are no public names
+    assert seen == places.keys()
+    for module, name in places.values():
+        assert not name or hasattr(importlib.import_module(module), name)
+
+
+def bound(statement: ast.stmt) -> list[str]:
+    """The names that an import or an assignment under `TYPE_CHECKING` gives to others."""
+    if isinstance(statement, ast.ImportFrom):
+        return [alias.name for alias in statement.names if alias.name == alias.asname]
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target  # type: ignore[attr-defined]
+    return [target.id]
 
 
 def _import(named: list[tuple[str, str | None]], line: int, late: bool) -> Import:
@@ -127,3 +162,13 @@ def test_the_late_imports_are_those_that_the_page_names() -> None:
 def test_the_table_names_what_is_there() -> None:
     for place in [place for row in tables()[0] for place in places(row[0])]:
         assert (PACKAGE / place).exists(), place
+
+
+def test_any_module_can_be_imported_first() -> None:
+    """No module waits for itself: which one a process loads first depends on what it uses."""
+    needs = {
+        file: {other for one in imports(file) if not one.late for other in one.files}
+        for file in modules()
+        if file not in tables_of_names()
+    }
+    graphlib.TopologicalSorter(needs).prepare()  # raises CycleError

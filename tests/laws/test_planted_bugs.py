@@ -249,7 +249,8 @@ def batch_along_the_wrong_axis(patch: Patch) -> None:
 def wrong_product_of_diagonals(patch: Patch) -> None:
     """An explicit product that loses the factor."""
     from catad.linear import family_rules
-    from catad.linear.products import TABLE, MapProduct
+    from catad.linear.families import TABLE
+    from catad.linear.products import MapProduct
 
     original = TABLE[Delta, Delta]
 

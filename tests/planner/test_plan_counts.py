@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.linear import products
+from catad.linear import families
 from catad.linear.clear import ClearAt, Cleared, Run
 from catad.linear.either import Choose
 from catad.linear.gather import rows_of
@@ -66,7 +66,7 @@ def test_every_pair_takes_what_was_predicted(first: str, explicit: bool) -> None
 
 def test_the_pairs_are_of_all_families() -> None:
     met = {type(L.structure) for _, _, L, _ in PAIRS} | {type(p) for _, _, L, M in PAIRS for p in plan([L, M]).factors}
-    assert met >= set(products.FAMILIES)
+    assert met >= set(families.FAMILIES)
 
 
 @pytest.mark.quick(10)

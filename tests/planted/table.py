@@ -452,7 +452,7 @@ BUGS = [
     ),
     Bug(
         "numbers beside float32 are doubles in a kernel",
-        "fronts.py",
+        "fronts_of_loops.py",
         "(term.with_numbers(*numbers) if narrow and numbers else term)",
         "(term.with_numbers(*numbers) if not narrow and numbers else term)",
         "core/test_numbers_of_calls.py",

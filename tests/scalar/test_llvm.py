@@ -18,7 +18,7 @@ from catad.errors import CannotPrint, ScalarError
 from catad.scalar import OPS, Function, apply, cast, llvm_function, param, read, result_types, substitute, value_and_partials
 from catad.scalar.demand import demands, schedule
 from catad.scalar.simplify import TRUE
-from catad.scalar.vector_math import composed
+from catad.scalar.vector_math.composed import composed
 
 DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"]
 F8 = np.dtype("float64")

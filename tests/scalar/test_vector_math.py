@@ -14,9 +14,10 @@ from llvm_support import Compiled, op_function, optimised
 from scalar_support import run, same
 
 from catad.errors import CannotPrint, ScalarError
-from catad.scalar import Function, llvm_function, vector_math
+from catad.scalar import Function, llvm_function
 from catad.scalar.ops import OPS
-from catad.scalar.vector_math import FORMATS, composed, reach
+from catad.scalar.vector_math import composed as vector_math
+from catad.scalar.vector_math.composed import FORMATS, composed, reach
 
 ULPS = 2.0
 DIGITS = {"float32": (24, -149, 128), "float64": (53, -1074, 1024)}

@@ -31,7 +31,7 @@ class Cpu(Engine):
 
     def steps(self, wiring: Wiring) -> list[Step]:
         """One step for each function, which is one where all of the program has code."""
-        from catad.engine.cpu.whole.run import steps  # late: a quarter of the time of `import catad`
+        from catad.engine.cpu.whole.run import steps  # late: see the module
 
         return steps(wiring)
 

@@ -26,13 +26,14 @@ from catad.spaces import Tensor
 from catad.vector.arg_extremum import ArgExtremumByBin
 from catad.vector.array_operator import Lawful
 from catad.vector.bins import SortByBin
-from catad.vector.by_hand import Opaque, PassedOn
+from catad.vector.by_hand import Opaque
 from catad.vector.decomposed import Decomposed
 from catad.vector.flat_index import FlatIndex
 from catad.vector.fold_by_bin import FoldByBin
 from catad.vector.index import Ended, InRange
 from catad.vector.loop import After, Waiting
 from catad.vector.overwrite import Added, AddedAt, Overwritten
+from catad.vector.passed_on import PassedOn
 from catad.vector.positions import SortedPositions
 from catad.vector.same_value import Fits
 from catad.vector.segmented import Numbered, NumberedByFlags, NumberedByLengths

@@ -25,7 +25,7 @@ class Cuda(Engine):
 
     def available(self) -> bool:
         """True where the current device runs kernels; where it does not, a notice says why, once."""
-        from catad.engine.cuda.device import why_not  # late: much of the time of `import catad`
+        from catad.engine.cuda.device import why_not  # late: few processes have a GPU
 
         found = why_not()
         if found is not None:

@@ -19,7 +19,7 @@ from catad.scalar import Function, Node, param, postorder
 from catad.scalar.demand import demands
 from catad.scalar.dtypes import FLOAT, default_real, typed
 from catad.scalar.simplify import TRUE, replace
-from catad.scalar.vector_math import composed
+from catad.scalar.vector_math.composed import composed
 from catad.scalar.vocabulary import FREE
 from catad.spaces import Tensor
 from catad.vector.map import Map

@@ -13,8 +13,8 @@ from catad import errors
 from catad.late import late
 from catad.spaces import Product, Tensor, flatten
 from catad.traced.follow import any_traced
-from catad.traced.names.reductions import strong
 from catad.traced.names.shapes import as_traced
+from catad.traced.names.sums import strong
 from catad.traced.operators import weakened
 from catad.traced.recorder import Region, Trace
 from catad.traced.stand_in import Traced, computed, fresh, var_of

@@ -11,7 +11,6 @@ import numpy as np
 from catad.traced.follow import call
 from catad.traced.names.special import MEANINGS
 from catad.traced.recorder import Trace, the_trace
-from catad.traced.stand_in import Traced
 from catad.traced.table import PYTHON, of_package
 
 
@@ -58,14 +57,6 @@ class Caller:
 
 
 _caller = Caller()
-
-
-def namespace(self: Traced, *, api_version: str | None = None) -> Namespace:
-    """The namespace that the array API standard asks arrays for."""
-    return Namespace(np)
-
-
-Traced.__array_namespace__ = namespace  # type: ignore[attr-defined]
 
 
 def enter_namespace(module: Any, numpy: Any = np) -> None:

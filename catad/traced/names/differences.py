@@ -11,8 +11,8 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from catad import errors
 from catad.terms import D
 from catad.traced.names.moving import along
-from catad.traced.names.reductions import one_line, strong
 from catad.traced.names.shapes import as_traced
+from catad.traced.names.sums import one_line, strong
 from catad.traced.operators import common_dtype, matmul, pointwise
 from catad.traced.recorder import Trace
 from catad.traced.table import meaning, method

@@ -15,7 +15,8 @@ from catad.program import Notes
 from catad.spaces import Product, Tensor
 from catad.traced.affine import Affine
 from catad.traced.extents import value_of
-from catad.traced.names.reductions import total
+from catad.traced.names import ragged as _ragged  # noqa: F401  (its meanings of sums and products are replaced here)
+from catad.traced.names.sums import total
 from catad.traced.operators import cast, pointwise
 from catad.traced.ragged import Extent, Ragged
 from catad.traced.ragged_ops import entry_of

@@ -10,8 +10,8 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from catad import errors
 from catad.traced.names.moving import along
-from catad.traced.names.reductions import axes_of, one_line, strong
 from catad.traced.names.shapes import as_traced
+from catad.traced.names.sums import axes_of, one_line, strong
 from catad.traced.names.universal import lines
 from catad.traced.operators import cast
 from catad.traced.recorder import Trace

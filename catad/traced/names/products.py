@@ -9,7 +9,7 @@ import numpy as np
 
 from catad import errors
 from catad.terms import cross, identity
-from catad.traced.names.reductions import axes_of, one_line, strong
+from catad.traced.names.sums import axes_of, one_line, strong
 from catad.traced.names.universal import lines
 from catad.traced.operators import cast, matmul, pointwise
 from catad.traced.protocols import write_out

@@ -12,7 +12,8 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from catad.traced.affine import Affine, least
 from catad.traced.extents import moved
 from catad.traced.names.products import dot, inner, matmul_, norm, outer, vdot
-from catad.traced.names.reductions import all_, any_, argmax, argmin, count_nonzero, maximum, mean, minimum, product, total
+from catad.traced.names.reductions import all_, any_, argmax, argmin, count_nonzero, maximum, mean, minimum, product
+from catad.traced.names.sums import total
 from catad.traced.operators import matmul, pointwise
 from catad.traced.ragged import Extent, Ragged
 from catad.traced.ragged_ops import elementwise, entry_of, filled, strong

@@ -7,45 +7,17 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_tuple
 
 from catad import errors
 from catad.terms import D
 from catad.traced.masked import Masked
 from catad.traced.names.shapes import as_traced
-from catad.traced.operators import cast, pointwise
+from catad.traced.names.sums import accumulated, axes_of, masked_axes, named, one_line, selected, strong, total
+from catad.traced.operators import pointwise
 from catad.traced.recorder import Trace
-from catad.traced.stand_in import Traced, computed, fresh
+from catad.traced.stand_in import Traced
 from catad.traced.table import meaning, method
 from catad.vector import moments, reduce
-from catad.vector.shape import sum as sum_
-
-
-def one_line(trace: Trace, term: D, x: Any) -> Any:
-    """A line with one argument."""
-    return fresh(trace, computed(trace.region, term, x.var_))
-
-
-def axes_of(x: Traced, axis: Any, lenient: bool = False) -> tuple[int, ...] | None:
-    """Axes as NumPy checks them, counted from the front; None for all. Some functions take numbers to have an axis."""
-    if lenient and not x.ndim and isinstance(axis, (int, np.integer)) and axis in (0, -1):
-        return None
-    return None if axis is None else normalize_axis_tuple(axis if not isinstance(axis, Traced) else axis.__index__(), x.ndim)
-
-
-def _named(x: Traced, axis: Any, lenient: bool = True) -> Any:
-    """Axes as they are given, checked."""
-    axes = axes_of(x, axis, lenient)
-    if axes is None:
-        return None
-    given = axis if isinstance(axis, (tuple, list)) else (axis,)
-    return given[0].__index__() if len(given) == 1 else tuple([one.__index__() for one in given])
-
-
-def strong(trace: Trace, a: Any) -> Any:
-    """A stand-in with the dtype of its array, also for a Python number."""
-    x = as_traced(trace, a)
-    return x if x.var_.weak is None else fresh(trace, cast(trace, x.var_, x.dtype))
 
 
 def only_if(test: Any, x: Any) -> Any:
@@ -53,58 +25,7 @@ def only_if(test: Any, x: Any) -> Any:
     return x[None][np.where(test, 0, 1)]
 
 
-def selected(trace: Trace, a: Any, where: Any, neutral: Any) -> Any:
-    """The array with a neutral number where a mask, or the mask of a masked read, is false."""
-    if isinstance(a, Masked):
-        mask, full = a.mask, a.full
-        if mask.ndim < full.ndim:
-            mask = mask.reshape(mask.shape + (1,) * (full.ndim - mask.ndim))
-        return np.where(mask, full, full.dtype.type(neutral))
-    x = strong(trace, a)
-    if where is True:
-        return x
-    return np.where(where, x, x.dtype.type(neutral))
-
-
-def _masked_axes(a: Any, axis: Any) -> Any:
-    """Of a masked read the first axis is that of the selected entries."""
-    if not isinstance(a, Masked):
-        return axis
-    several = tuple(range(a.mask.ndim))
-    if axis is None:
-        return None
-    axes = normalize_axis_tuple(axis, a.ndim)
-    if 0 not in axes:
-        raise errors.TraceError(errors.shape_depends_on_data("x[mask] along another axis"))
-    return several + tuple([k - 1 + a.mask.ndim for k in axes if k])
-
-
-def _accumulated(word: Callable[..., D], neutral: int, ufunc: np.ufunc) -> Callable[..., Any]:
-    """`np.sum` and `np.prod`."""
-
-    def made(
-        trace: Trace,
-        a: Any,
-        axis: Any = None,
-        dtype: Any = None,
-        *,
-        keepdims: bool = False,
-        initial: Any = None,
-        where: Any = True,
-    ) -> Any:
-        axis = _masked_axes(a, axis)
-        x = selected(trace, a, where, neutral)
-        x = x if dtype is None else x.astype(dtype, copy=False)
-        out = one_line(trace, word(_named(x, axis), bool(keepdims)), x)
-        if dtype is not None:
-            out = out.astype(dtype, copy=False)
-        return out if initial is None else pointwise(trace, ufunc, out, initial).astype(out.dtype, copy=False)
-
-    return made
-
-
-total = method("sum")(meaning(np.sum)(_accumulated(sum_, 0, np.add)))
-product = method("prod")(meaning(np.prod)(_accumulated(reduce.prod, 1, np.multiply)))
+product = method("prod")(meaning(np.prod)(accumulated(reduce.prod, 1, np.multiply)))
 
 
 def _extremum(word: Callable[..., D], ufunc: np.ufunc) -> Callable[..., Any]:
@@ -121,7 +42,7 @@ def _extremum(word: Callable[..., D], ufunc: np.ufunc) -> Callable[..., Any]:
                 f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a where mask one has to specify "
                 "'initial'"
             )
-        axis = _masked_axes(a, axis)
+        axis = masked_axes(a, axis)
         x = selected(trace, a, where, initial)
         axes = axes_of(x, axis, True)
         many = math.prod([n for k, n in enumerate(x.shape) if axes is None or k in axes])
@@ -130,7 +51,7 @@ def _extremum(word: Callable[..., D], ufunc: np.ufunc) -> Callable[..., Any]:
             return np.full_like(x, initial, shape=kept)
         if not many:
             raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
-        out = one_line(trace, word(_named(x, axis), bool(keepdims)), x)
+        out = one_line(trace, word(named(x, axis), bool(keepdims)), x)
         return out if initial is None else pointwise(trace, ufunc, out, initial).astype(out.dtype, copy=False)
 
     return made
@@ -152,9 +73,9 @@ def _truth(word: Callable[..., D], neutral: bool, ufunc: np.ufunc) -> Callable[.
     def made(
         trace: Trace, a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = True
     ) -> Any:
-        axis = _masked_axes(a, axis)
+        axis = masked_axes(a, axis)
         x = selected(trace, a, where, neutral)
-        out = one_line(trace, word(_named(x, axis), bool(keepdims)), x)
+        out = one_line(trace, word(named(x, axis), bool(keepdims)), x)
         return out if initial is None else pointwise(trace, ufunc, out, bool(initial))
 
     return made
@@ -173,7 +94,7 @@ def _count(trace: Trace, a: Any, axis: Any, where: Any, keepdims: bool) -> Any:
     """How many entries are reduced: a number, or an array where a mask says so."""
     if isinstance(a, Masked):
         mask = np.broadcast_to(a.mask.reshape(a.mask.shape + (1,) * (a.full.ndim - a.mask.ndim)), a.full.shape)
-        return total(trace, mask, _masked_axes(a, axis), np.intp, keepdims=keepdims)
+        return total(trace, mask, masked_axes(a, axis), np.intp, keepdims=keepdims)
     x = as_traced(trace, a)
     if where is True:
         axes = axes_of(x, axis, True)
@@ -188,7 +109,7 @@ def mean(trace: Trace, a: Any, axis: Any = None, dtype: Any = None, *, keepdims:
         x = strong(trace, a)
         x = x if dtype is None else x.astype(dtype, copy=False)
         if x.dtype.kind == "f" or dtype is None:
-            return one_line(trace, moments.mean(_named(x, axis, False), bool(keepdims)), x)
+            return one_line(trace, moments.mean(named(x, axis, False), bool(keepdims)), x)
     kind = a.dtype if isinstance(a, Masked) else as_traced(trace, a).dtype
     wide = np.float64 if dtype is None and kind.kind in "biu" else dtype
     made = total(trace, a, axis, wide, keepdims=keepdims, where=where)
@@ -207,7 +128,7 @@ def _moment(word: Callable[..., D], root: bool) -> Callable[..., Any]:
         ddof = ddof if correction is None else correction
         x = x if dtype is None else x.astype(dtype, copy=False)
         if where is True and mean is None and not isinstance(ddof, Traced):
-            result = one_line(trace, word(_named(x, axis, False), ddof, bool(keepdims)), x)
+            result = one_line(trace, word(named(x, axis, False), ddof, bool(keepdims)), x)
         else:
             result = _deviation(trace, x, axis, ddof, keepdims, where, mean)
             result = np.sqrt(result) if root else result
@@ -277,7 +198,7 @@ def _position(word: Callable[..., D]) -> Callable[..., Any]:
             raise ValueError(f"attempt to get {word.__name__} of an empty sequence")
         if not x.ndim:
             x = x.reshape(1)
-        return one_line(trace, word(_named(x, axis), bool(keepdims) and bool(as_traced(trace, a).ndim)), x)
+        return one_line(trace, word(named(x, axis), bool(keepdims) and bool(as_traced(trace, a).ndim)), x)
 
     return made
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from catad import errors
-from catad.traced.names.reductions import axes_of, one_line, strong
 from catad.traced.names.shapes import as_traced
+from catad.traced.names.sums import axes_of, one_line, strong
 from catad.traced.operators import pointwise, resolved
 from catad.traced.recorder import Trace
 from catad.traced.stand_in import computed, fresh

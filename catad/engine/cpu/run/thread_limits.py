@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from catad.engine.cpu.run.threads import get_num_threads, set_num_threads
 from catad.version import __version__
 
 
@@ -27,8 +26,14 @@ def register() -> None:
         "user_api": "catad",
         "internal_api": "catad",
         "filename_prefixes": ("_multiarray_umath",),
-        "get_num_threads": lambda self: get_num_threads(),
-        "set_num_threads": lambda self, num_threads: set_num_threads(num_threads),
+        "get_num_threads": lambda self: _threads().get_num_threads(),
+        "set_num_threads": lambda self, num_threads: _threads().set_num_threads(num_threads),
         "get_version": lambda self: __version__,
     }
     threadpoolctl.register(type("CatadController", (base,), methods))
+
+
+def _threads() -> Any:
+    from catad.engine.cpu.run import threads  # late: `import catad` registers them, and starts none
+
+    return threads

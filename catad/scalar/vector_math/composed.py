@@ -1,0 +1,73 @@
+"""The functions of this package by name and dtype."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from types import FunctionType
+from typing import cast
+
+import numpy as np
+
+from ...errors import CannotPrint
+from ..find_source import find_source
+from ..ir import Function
+from ..read import read
+from .circular import circular, far, inverse_circular
+from .error_function import error_function
+from .exponential import exponentials
+from .far_angles import far_circular
+from .formats import DOUBLE, SINGLE, ScalarFunction
+from .gamma import digammas, gammas
+from .logarithm import logarithms
+from .parts import parts
+from .polygamma import polygamma
+from .power import power
+from .remainders import far_fmod, longest_quotient, remainders
+
+FORMATS = {"float32": SINGLE, "float64": DOUBLE}
+FAMILIES = parts, remainders, exponentials, logarithms, circular, inverse_circular, power, error_function, gammas, digammas
+
+
+@cache
+def _functions(dtype: str) -> Mapping[str, ScalarFunction]:
+    found: dict[str, ScalarFunction] = {}
+    for family in FAMILIES:
+        found |= family(FORMATS[dtype])
+    return found
+
+
+@cache
+def composed(op: str, dtype: np.dtype, value: object = None) -> Function | None:
+    """The scalar function of one result that an operation on floats of this dtype is said as, or None.
+
+    `value` is the order of `polygamma`.
+
+    >>> from ..array_code import array_function
+    >>> array_function(composed("exp", np.dtype("float32")))(np, np.array([0.0, 1.0], np.float32))
+    (array([1.       , 2.7182817], dtype=float32),)
+    """
+    if dtype.name not in FORMATS:
+        return None
+    if op == "polygamma" and value != 0:
+        return _read(polygamma(FORMATS[dtype.name], int(str(value))), op)
+    found = _functions(dtype.name).get("digamma" if op == "polygamma" else op)
+    return None if found is None else _read(found, op)
+
+
+def _read(function: ScalarFunction, op: str) -> Function:
+    if find_source(cast(FunctionType, function)) is None:
+        raise CannotPrint(f"the function {op}", "catad is installed without the source of its own functions")
+    return read(function).renamed(op)
+
+
+def reach(op: str, dtype: np.dtype) -> float | None:
+    """Up to which size of its number the function holds, for a function of two numbers of their quotient; None: everywhere."""
+    f = FORMATS[dtype.name]
+    return far(f) if op in ("sin", "cos", "tan") else longest_quotient(f) if op == "fmod" else None
+
+
+@cache
+def beyond_reach(op: str) -> Function:
+    """The function for numbers beyond the reach, in float64: slower, and with branches that are hardly ever taken."""
+    return _read(far_fmod if op == "fmod" else far_circular()[op], op)
