@@ -156,9 +156,12 @@ class Program:
 
     def _compiled(self, engine: Engine) -> Run:
         """Compiled code from now on."""
-        job, self._job = self._job, None
+        job = self._job
         if job is not None and not job.lost:
-            self._runs.setdefault(*job.result())
+            try:
+                self._runs.setdefault(*job.result())
+            finally:
+                self._job = None
             buffers.release()  # what array code used
         run = self.on(engine)
         at_once = getattr(run.alone, "made_of", None) if getattr(run.alone, "may_repeat", False) else None
@@ -172,6 +175,7 @@ class Program:
         if not large:
             chosen.set(engine.name)  # in the context of the job: code is compiled in full where the engine is named
         key, run = (engine, every_call(), False), self._made(engine)
+        run.compile(not large)
         if large:
             background.submit(run.compile, cost)
         return key, run

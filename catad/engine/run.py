@@ -87,12 +87,12 @@ class Run:
             registers[k] = leaf
         return registers
 
-    def compile(self) -> None:
-        """Compile in full what has code, without running it."""
+    def compile(self, in_full: bool = True) -> None:
+        """Compile what has code, without running it, if need be to quick code."""
         for kernel, *_ in self.steps:
             compile_ = getattr(kernel, "compile", None)
             if compile_ is not None:
-                compile_()
+                compile_(in_full)
 
     def constants(self, xp: Any) -> list[Array]:
         """The constants, once the program has run."""

@@ -28,7 +28,7 @@ UNUSED = {  # what they do not load
 def loaded(program: str) -> list[str]:
     """The modules that a fresh process has loaded when it has run a program."""
     text = f"import sys, catad as ct\n{'import numpy as np' * bool(program)}\n{program}\nprint(*sys.modules)"
-    return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout.split()
+    return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True, timeout=120).stdout.split()
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -57,7 +57,7 @@ except AttributeError as error:
 from catad import *
 print(grad is ct.grad)
 """
-    ran = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    ran = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True, timeout=120)
     assert ran.stdout.split("\n")[:2] == ["module 'catad' has no attribute 'nothing'", "True"]
 
 
@@ -78,7 +78,8 @@ def test_every_meaning_is_found_by_its_name() -> None:
     """The names in `traced/table.py` are all that there are: looking for one loads a topic that has it."""
     filled: dict[str, set[str]] = {}
     for topics in (*table._TOPICS, " ".join(table._TOPICS)):
-        ran = subprocess.run([sys.executable, "-c", ENTRIES, *topics.split()], capture_output=True, text=True, check=True)
+        command = [sys.executable, "-c", ENTRIES, *topics.split()]
+        ran = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
         filled[topics] = set(ran.stdout.splitlines())
     everything = filled.popitem()[1]
     assert len(everything) > 350

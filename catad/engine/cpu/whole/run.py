@@ -103,11 +103,11 @@ class Whole(CompiledFunction):
         self.quick = [(code, work) for code, work in self.quick if code.left]
         self.frames.clear()
 
-    def compile(self) -> None:
-        """Compile all of it in full."""
-        self.code.complete()
-        for code, _ in self.kernels:
-            code.complete()
+    def compile(self, in_full: bool = True) -> None:
+        """Compile all of it."""
+        for code in [self.code, *[code for code, _ in self.kernels]]:
+            if in_full:
+                code.complete()
 
     def described(self) -> list[tuple[str, bool, str | None]]:
         """The passes: the name, whether its code is compiled, and its text; the first has that of the function, too."""
