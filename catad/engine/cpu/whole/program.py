@@ -96,6 +96,7 @@ CHANGED: dict[type[Primitive], Callable[[Box], dict[int, int]]] = {
     OverwrittenAt: lambda box: {0: 1},
     AddedAt: lambda box: {0: 1},
     ClearedAt: lambda box: {0: 1},
+    FlatIndex: lambda box: {0: 0},
     InRange: lambda box: {0: 0},
     Fits: lambda box: {0: 0},
 }
@@ -252,7 +253,8 @@ class _Program:
             which = CHANGED.get(type(item.primitive))
             roots = [self._root(k) for k in item.ins]  # what the box reads as another argument, too, must stay
             pairs = [] if which is None else which(item).items()
-            return {item.outs[r]: item.ins[a] for r, a in pairs if roots.count(roots[a]) == 1}
+            alike = [(item.outs[r], item.ins[a]) for r, a in pairs if roots.count(roots[a]) == 1]
+            return {out: wire for out, wire in alike if wires[out] == wires[wire]}
         found: dict[int, int] = {}
         if item.axis:
             return found
