@@ -226,8 +226,8 @@ class Writer:
     def text(self, name: str, parameters: str, linkage: str = "", attributes: str = "", result: str = "void") -> str:
         """The whole function; a result is a register behind its type.
 
-        On a processor its stack begins at a line of a cache: what LLVM puts there for want of registers would else lie in two lines
-        for some callers, and loops of vectors take up to half as long again.
+        On a processor its stack begins at a line of a cache: what LLVM puts there for want of registers would else lie in two
+        lines for some callers, and loops of vectors take up to half as long again.
         """
         if not self.gpu and "alwaysinline" not in attributes:
             attributes = f"{attributes} alignstack(64)"
