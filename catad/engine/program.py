@@ -146,11 +146,11 @@ class Program:
             limit *= WITHIN
         if mode == background.NEVER or (background.is_served() and spent < limit):
             return self.reference
-        if call >= compiling or (spent >= limit if mode == background.NOW else self._calls > LAST or spent >= 2 * limit):
+        if call >= compiling or spent >= limit or (mode == background.BACKGROUND and self._calls > LAST):
             return self._compiled(engine)
         if self._job is not None and not self._job.lost:
             self._job.cost = spent
-        elif mode == background.BACKGROUND and (self._calls >= CALLS or spent >= limit):
+        elif mode == background.BACKGROUND and self._calls >= CALLS:
             self._job = background.submit(lambda: self._prepared(engine, spent), spent)
         return self.reference
 
@@ -233,8 +233,8 @@ class Cost(NamedTuple):
     compiling: float
 
 
-CALLS = 3  # of a program, from which on it is worth compiling in the background
-LAST = 20  # calls that array code serves at most, where a thread compiles
+CALLS = 2  # of a program, from which on it is worth compiling in the background
+LAST = 10  # calls that array code serves at most, where a thread compiles
 AT_ONCE = 0.1  # seconds of compiling, as estimated, up to which a thread makes no quick code
 WITHIN = 4  # times what compiling costs, before a program within one that array code serves is compiled for itself
 DEEP = 8  # levels of programs within programs that are counted

@@ -88,7 +88,7 @@ def test_a_program_whose_calls_cost_much_is_compiled_after_fewer_calls(monkeypat
     monkeypatch.setattr(engine_program, "NUMBER", 1e-5)
     f = wave()
     call, compiling = program(f).cost
-    for _ in range(int(2 * compiling / call)):
+    for _ in range(int(compiling / call)):
         f(X)
         assert not is_compiled(f)
     f(X)
