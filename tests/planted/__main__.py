@@ -28,7 +28,7 @@ def planted(bug: Bug, root: Path) -> str:
     path = root / "catad" / bug.file
     text = path.read_text(encoding="utf-8")
     if text.count(bug.old) != 1:
-        raise SystemExit(f"{bug.name}: the line stands {text.count(bug.old)} times in {bug.file}; correct tests/planted/table.py")
+        raise SystemExit(f"{bug.name}: the line stands {text.count(bug.old)} times in {bug.file}; correct tests/planted")
     return text.replace(bug.old, bug.new)
 
 
