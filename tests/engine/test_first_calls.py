@@ -77,10 +77,9 @@ def test_lines_of_every_length_are_folded_as_the_array_code_folds_them(n, dtype)
     x = x.astype(dtype)
     x[3, n // 2] = 0
     for f in (ct.sum(axis=1), ct.max(axis=1), ct.sum(axis=0), ct.fork(ct.sum(axis=1), ct.square >> ct.sum(axis=1))):
-        for engine in ("cpu",):
-            for got, want in zip(on(engine, f, x), on("reference", f, x), strict=True):
-                assert got.dtype == want.dtype
-                np.testing.assert_allclose(got, want, rtol={"float32": 1e-5, "float64": 1e-12, "int64": 0}[dtype])
+        for got, want in zip(on("cpu", f, x), on("reference", f, x), strict=True):
+            assert got.dtype == want.dtype
+            np.testing.assert_allclose(got, want, rtol={"float32": 1e-5, "float64": 1e-12, "int64": 0}[dtype])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
