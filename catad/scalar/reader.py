@@ -101,7 +101,8 @@ class Reader(Statements):
         if isinstance(known, Function):
             given = tuple([tree_of(arg) for arg in args])
             if kwargs or given != known.param_trees:
-                raise ScalarError(text(f"{name} is called with other arguments", given=given, expected=known.param_trees))
+                wanted = _said(known.param_trees)
+                raise ScalarError(text(f"{name} is called with other arguments", given=_said(given), expected=wanted))
             return unflatten(known.tree, substitute(known, [scalar(leaf) for leaf in leaves(tuple(args))]))
         try:
             return known(*args, **kwargs)
@@ -230,6 +231,11 @@ def bind(
     if missing:
         raise ScalarError(text(f"{name} is called without the argument {missing[0]!r}", given=f"{len(args)} arguments"))
     return bound
+
+
+def _said(trees: Sequence[Any]) -> Any:
+    """Arguments for people: how many numbers there are, where all are numbers."""
+    return trees if any(tree is not None for tree in trees) else f"{len(trees)} number{'s' * (len(trees) != 1)}"
 
 
 def called(fn: Any, args: Sequence[Any], open_params: Iterable[Node]) -> tuple[Any, Sequence[Node], Source | None]:

@@ -113,3 +113,8 @@ def test_what_may_be_called_otherwise_is_read() -> None:
         with pytest.raises(ct.ScalarError, match=r"\+= on a list"):
             ct.map(make("def f(x):\n    items = HELD\n    items += (x,)\n    return items[1]\n", HELD=[1.0]))
         assert ct.map(make("def f(x):\n    items = (x,)\n    items += (x, 1.0)\n    return items[2]\n"))(3.0) == 1.0
+
+
+def test_a_function_of_more_numbers_says_how_many() -> None:
+    with pytest.raises(ct.ScalarError, match=r"(?s)ct.mul is called with other arguments.*33 numbers.*2 numbers"):
+        ct.reduce_by_index(ct.mul, 1.0, 31)
