@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import gc
+import tracemalloc
 import weakref
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad import buffers
 from catad.engine.program import Program
 from catad.engine.run import Run
 from catad.wiring import wire
@@ -89,3 +92,31 @@ def test_one_loop_runs_boxes() -> None:
                 calls = [n for n in ast.walk(node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
                 found += [path.name for call in calls if call.func.id == "kernel"]  # type: ignore[attr-defined]
     assert found == ["run.py"]
+
+
+def test_array_code_holds_no_state_that_nothing_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loop's last state that is not read is gone when the steps behind the loop need memory."""
+    monkeypatch.setattr(buffers, "LARGE", 1 << 60)  # all memory comes from NumPy, so that tracemalloc sees it
+
+    def rest(x: Any, t: Any) -> Any:
+        return np.sum(np.sort(np.concatenate([x, x, x, x]) * t))
+
+    def with_a_loop(x: Any) -> Any:
+        s, t = x, 0.0
+        for _ in range(20):
+            s = np.sin(s) * 0.5
+            t = t + s[0]
+        return rest(x, t)
+
+    x, peaks = np.random.default_rng(0).random(50_000), list[float]()
+    for f in (ct.function(with_a_loop), ct.function(lambda x: rest(x, x[0]))):
+        with ct.use_engine("reference"):
+            f(x)
+            gc.collect()
+            tracemalloc.start()
+            try:
+                f(x)
+                peaks.append(tracemalloc.get_traced_memory()[1] / x.nbytes)
+            finally:
+                tracemalloc.stop()
+    assert peaks[0] < peaks[1] + 0.5

@@ -10,7 +10,7 @@ BUGS = [
         "engine/run.py",
         "            yield None, ()  # nobody but this holds the result then\n",
         "",
-        "planner/test_loop_rooms.py",
+        "engine/test_runs.py",
     ),
     Bug(
         "a stage reads a producer by another access",
