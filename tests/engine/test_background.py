@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -270,6 +271,7 @@ def test_a_forked_child_asks_again(monkeypatch: pytest.MonkeyPatch) -> None:
         f(X)  # its code waits behind the other one
     child = os.fork()
     if not child:
+        signal.alarm(60)  # a child that waits for ever ends badly
         done = False
         try:
             f(X)
