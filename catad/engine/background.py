@@ -52,11 +52,14 @@ class Job(Generic[T]):
 
         try:
             self._made = self._context.run(made)
-        except Exception as error:  # raised where it is fetched
+        except BaseException as error:  # raised where it is fetched
             self._error = error
-        with _condition:
-            self.ready = True
-            _condition.notify_all()
+            if not isinstance(error, Exception):  # Ctrl-C ends this thread, too
+                raise
+        finally:
+            with _condition:
+                self.ready = True
+                _condition.notify_all()
 
     def result(self) -> T:
         """What was made. The caller waits for the thread, or makes it where the thread has not begun.

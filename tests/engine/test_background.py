@@ -154,6 +154,21 @@ def test_what_has_cost_most_is_compiled_first() -> None:
     assert background.wait(60) and order == ["between", "dear", "cheap"]
 
 
+def test_an_interrupt_in_the_call_that_makes_a_job_leaves_nobody_waiting() -> None:
+    going = threading.Event()
+    background.submit(lambda: going.wait(60), 1.0)
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    job = background.submit(interrupted, 0.0)
+    for _ in range(2):  # who makes it, and who asks then
+        with pytest.raises(KeyboardInterrupt):
+            job.result()
+        assert job.ready
+    going.set()
+
+
 def test_loops_within_a_call_that_array_code_serves_are_compiled_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = list[Program]()
     monkeypatch.setattr(Program, "_prepared", lambda self, *_: asked.append(self))
