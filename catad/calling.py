@@ -263,14 +263,7 @@ def _read(value: Any, leaves: list[Any]) -> Any:
         keys = sorted(value)
         return (dict, *value, *[_read(value[key], leaves) for key in keys])
     if kind is tuple or kind is list:
-        found: list[Any] = [kind]
-        for part in value:
-            if type(part) is np.ndarray:
-                leaves.append(part)
-                found.append((part.shape, part.dtype))
-            else:
-                found.append(_read(part, leaves))
-        return tuple(found)
+        return (kind, *_parts(value, leaves))
     if kind in _NUMBERS:
         leaves.append(_NUMBERS[kind](value))
         return kind
@@ -285,17 +278,23 @@ def _read(value: Any, leaves: list[Any]) -> Any:
     return (kind, *getattr(entries[0], "order", entries[0]), *[_read(part, leaves) for part in entries[1]])
 
 
+def _parts(values: Sequence[Any], leaves: list[Any]) -> list[Any]:
+    """`_read` for each of some values; most are arrays."""
+    found: list[Any] = []
+    for value in values:
+        if type(value) is np.ndarray:
+            leaves.append(value)
+            found.append((value.shape, value.dtype))
+        else:
+            found.append(_read(value, leaves))
+    return found
+
+
 def _key(front: Front, args: Sequence[Any], kwargs: dict[str, Any], leaves: list[Any]) -> Any:
     """What is equal for calls that run one program; None where that is not known."""
     try:
         if not front.places:
-            parts: list[Any] = []
-            for arg in args:
-                if type(arg) is np.ndarray:
-                    leaves.append(arg)
-                    parts.append((arg.shape, arg.dtype))
-                else:
-                    parts.append(_read(arg, leaves))
+            parts = _parts(args, leaves)
         else:
             parts = [Static(arg) if k in front.places else _read(arg, leaves) for k, arg in enumerate(args)]
         parts.append(front.trees)

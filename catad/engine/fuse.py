@@ -9,7 +9,7 @@ by zero; fusing before running saves passes over memory.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from catad import scalar
 from catad.boxes import Primitive
@@ -34,11 +34,10 @@ def fuse(wiring: Wiring, horizontal: bool = False) -> Wiring:
     maps = [box for box in wiring.boxes if isinstance(box.primitive, Map)]
     if len(maps) < 2:
         return wiring
-    level = _levels(wiring)
-    groups = _groups(wiring, level, horizontal)
+    level, readers = _levels(wiring), _readers(wiring)
+    groups = _groups(wiring, level, readers, horizontal)
     if all(len(group) == 1 for group in groups):
         return wiring
-    readers = _readers(wiring)
     boxes: list[tuple[int, int, Box]] = []
     parts: dict[Box, list[Box]] = dict(wiring.__dict__.get("parts", {}))
     for group in groups:
@@ -125,7 +124,9 @@ def _levels(wiring: Wiring) -> dict[int, int]:
     return level
 
 
-def _groups(wiring: Wiring, level: dict[int, int], horizontal: bool) -> list[list[Box]]:
+def _groups(
+    wiring: Wiring, level: dict[int, int], readers: Mapping[int, Sequence[int]], horizontal: bool
+) -> list[list[Box]]:
     """The boxes, those that fuse together, in the order of their first box; boxes within a group in order."""
     parent = list(range(len(wiring.boxes)))
 
@@ -137,7 +138,7 @@ def _groups(wiring: Wiring, level: dict[int, int], horizontal: bool) -> list[lis
 
     maps = [(i, box, level[box.outs[0]]) for i, box in enumerate(wiring.boxes) if _index_space(wiring, box) is not None]
     makers = {(k, rank, wiring.wires[k].shape): i for i, box, rank in maps for k in box.outs}
-    apart = set[int]() if horizontal else _multiples(wiring, maps)
+    apart = set[int]() if horizontal else _multiples(wiring, maps, readers)
     beside: list[tuple[int, tuple[int, int, tuple[int, ...]]]] = []  # the maps that read a wire made elsewhere
     for i, box, rank in maps:
         for k in box.ins:
@@ -163,20 +164,20 @@ def _groups(wiring: Wiring, level: dict[int, int], horizontal: bool) -> list[lis
     return list(groups.values())
 
 
-def _multiples(wiring: Wiring, maps: Sequence[tuple[int, Box, int]]) -> set[int]:
+def _multiples(wiring: Wiring, maps: Sequence[tuple[int, Box, int]], readers: Mapping[int, Sequence[int]]) -> set[int]:
     """The maps that multiply by a number, or add one, what others read, too, and whose results no map of their level reads.
 
     Fused with the map before them, they would have a coefficient for each of its arguments. Alone they have one number, and
     cotangents are added before they are multiplied with the coefficients of that map.
     """
-    reads = Counter([k for box in wiring.boxes for k in {*box.ins}] + [*wiring.outputs])
     beside = {(k, rank, wiring.wires[box.outs[0]].shape) for _, box, rank in maps for k in box.ins}
     return {
         i
         for i, box, rank in maps
-        if len(box.ins) == 1
-        and reads[box.ins[0]] > 1
-        and _is_affine(box.primitive.function)  # type: ignore[attr-defined]
+        if isinstance(box.primitive, Map)
+        and len(box.ins) == 1
+        and len({*readers[box.ins[0]]}) > 1
+        and _is_affine(box.primitive.function)
         and (box.outs[0], rank, wiring.wires[box.outs[0]].shape) not in beside
     }
 

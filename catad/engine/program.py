@@ -140,13 +140,11 @@ class Program:
             return self._compiled(engine)
         mode, (call, compiling) = background.mode(), self.cost
         self._calls += 1
-        spent = self._calls * call
-        limit = compiling
-        if background.is_served():
-            limit *= WITHIN
-        if mode == background.NEVER or (background.is_served() and spent < limit):
+        spent, served = self._calls * call, background.is_served()
+        limit = compiling * (WITHIN if served else 1)
+        if mode == background.NEVER or (served and spent < limit):
             return self.reference
-        if call >= compiling or spent >= limit or (mode == background.BACKGROUND and self._calls > LAST):
+        if spent >= limit or (mode == background.BACKGROUND and self._calls > LAST):
             return self._compiled(engine)
         if self._job is not None and not self._job.lost:
             self._job.cost = spent

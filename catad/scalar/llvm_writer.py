@@ -223,6 +223,11 @@ class Writer:
     def _extreme(self, which: str, a: str, b: str) -> str:
         return self.intrinsic(f"llvm.{which}.i64", "i64", f"i64 {a}", f"i64 {b}")
 
+    def copy(self, source: str, goal: str, nbytes: str) -> None:
+        """Copy bytes between places of numbers of 64 bits that do not overlap."""
+        self.support["memcpy"] = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
+        self.do(f"call void @llvm.memcpy.p0.p0.i64(ptr align 8 {goal}, ptr align 8 {source}, i64 {nbytes}, i1 false)")
+
     def text(self, name: str, parameters: str, linkage: str = "", attributes: str = "", result: str = "void") -> str:
         """The whole function; a result is a register behind its type.
 

@@ -72,9 +72,7 @@ class Turns:
 
         given, words, listed, many = (word("%t", str(k)) for k in range(HEAD))
         plan, moves = pointer("%room"), pointer(listed)
-        w.support["memcpy"] = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
-        nbytes = w.set(f"mul i64 {words}, 8")
-        w.do(f"call void @llvm.memcpy.p0.p0.i64(ptr align 8 {plan}, ptr align 8 {pointer(given)}, i64 {nbytes}, i1 false)")
+        w.copy(pointer(given), plan, w.set(f"mul i64 {words}, 8"))
         w.loop("0", many, move)
         size, last, count = (word(plan, str(k)) for k in range(3))
 

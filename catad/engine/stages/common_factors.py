@@ -44,16 +44,19 @@ def with_common_factors(wiring: Wiring) -> Wiring:
 def _common(sizes: Sequence[int], box: Box, function: Function) -> Function | None:
     """The function with what several results are functions of; None where there is nothing."""
     size = sizes[box.outs[0]]
-    numbers = {scalar.param(i) for i, k in enumerate(box.ins) if sizes[k] < size}
-    found = Counter([_behind(node, numbers) for node in function.outputs])
+    arrays = {scalar.param(i) for i, k in enumerate(box.ins) if sizes[k] >= size}  # and what depends on them
+    for node in postorder(function.outputs):
+        if not arrays.isdisjoint(node.args):
+            arrays.add(node)
+    found = Counter([_behind(node, arrays) for node in function.outputs])
     more = [node for node, n in found.items() if n > 1 and node.op not in ("param", "const") and node not in function.outputs]
     return Function.make(function.arity, (*function.outputs, *more)) if more else None
 
 
-def _behind(node: Node, numbers: set[Node]) -> Node:
+def _behind(node: Node, arrays: set[Node]) -> Node:
     """What a result is a multiple of, up to numbers that are added."""
     while node.op in _AFFINE:
-        rest = [arg for arg in node.args if any(one.op == "param" and one not in numbers for one in postorder([arg]))]
+        rest = [arg for arg in node.args if arg in arrays]
         if len(rest) != 1:
             break
         (node,) = rest

@@ -40,6 +40,7 @@ from catad.vector.map import Map
 from catad.wiring import Box, Wiring
 
 Item = Stage | Box
+ONE_READ = 1.5  # the same where it takes more than one operation of what the stage writes: one large array
 MOST_READ = 2.5  # arrays that are read at most instead of writing one and reading it back: two large ones
 MOST_WORK = 64  # pieces of work in a stage: a larger one would take long to compile, and its values would not fit registers
 MOST_ARRAYS = 32  # arrays that a stage reads when more work joins it, for the same reason
@@ -300,24 +301,23 @@ class Partition:
         key = (wire, access, tuple(loops))
         if key not in self._known:
             value, own = stage.made[wire]
-            dtype, others = self.wiring.wires[wire].dtype, dict[int, Load]()
-            found = again(stage, value, own, access, loops, dtype, others)
-            if found is not None and not self._saves(found, wire, 1.0 if wire in self._written else MOST_READ):
+            dtype = self.wiring.wires[wire].dtype
+            found = again(stage, value, own, access, loops, dtype, {})
+            if found is not None and self._read(found, wire) > (1.0 if wire in self._written else MOST_READ):
                 found = None
-            if found is None:
-                made = [(v, k) for k, (v, at) in stage.made.items() if at == own and k != wire]
+            made = [(v, k) for k, (v, at) in stage.made.items() if at == own and k != wire]
+            if found is None and made and wire not in self._written:
                 others = {v: Load(k, Access(own), self.wiring.wires[k].dtype) for v, k in made}
-                found = again(stage, value, own, access, loops, dtype, others) if others else None
-                most = 1.5 if found is None or split.length(found.function) > 1 else MOST_READ
-                if found is not None and (not self._saves(found, wire, most) or wire in self._written):
+                found = again(stage, value, own, access, loops, dtype, others)
+                if found is not None and self._read(found, wire) > (MOST_READ if split.length(found.function) <= 1 else ONE_READ):
                     found = None
             self._known[key] = found
         return self._known[key]
 
-    def _saves(self, found: Again, wire: int, most: float) -> bool:
-        """Whether computing a wire again reads at most so many arrays of its size, smaller ones as parts of one."""
+    def _read(self, found: Again, wire: int) -> float:
+        """How many arrays of its size are read to compute a wire again, smaller ones as parts of one."""
         read = sum([self.wiring.wires[k].size for k in {load.wire for load in found.loads if load.wire >= 0}])
-        return read <= most * self.wiring.wires[wire].size
+        return read / max(self.wiring.wires[wire].size, 1)
 
     @cached_property
     def _written(self) -> set[int]:

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from catad.engine.cpu.nests.nest import METADATA, Nest
+from catad.engine.cpu.nests.nest import METADATA, Nest, State
 from catad.engine.stages.stage import FoldResult
 from catad.engine.text.cascade import LEAF, Numbers, commute, copy, folded, halve, join, leaves, neighbours, rounds
 from catad.engine.text.numbers import store
@@ -21,7 +21,6 @@ from catad.scalar.llvm_writer import llvm_type
 TILE = 8384  # indices of a tile: not a power of two, or its pieces would meet in the same lines of a cache
 WIDTH = 64  # states of a commutative operator
 CHAINS = 8  # states of any other one
-State = Callable[[str], Numbers]  # the numbers of a lane or chain
 
 
 class Folds(Nest):
@@ -147,12 +146,6 @@ class Folds(Nest):
         else:
             leaf("0", end)
             each(begin)
-
-    def _lanes_of(self, width: int) -> State:
-        """States side by side, which LLVM reads and writes as vectors."""
-        w = self.w
-        rooms = {(k, i): (w.slot(llvm_type(dtype), width), llvm_type(dtype)) for k, i, dtype in self.states}
-        return lambda at: lambda k, i: w.set(f"getelementptr inbounds {rooms[k, i][1]}, ptr {rooms[k, i][0]}, i64 {at}")
 
     def _chains_of(self, width: int) -> State:
         """Independent states, which LLVM keeps in registers."""

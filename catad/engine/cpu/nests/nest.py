@@ -43,6 +43,8 @@ def with_few_states(how: Layout) -> Layout:
         return how
     return how._replace(kernel=kernel._replace(kind=FEW))
 
+State = Callable[[str], Numbers]  # the numbers of a fold's state, of a lane or chain
+
 
 class Nest(Places):
     """One kernel being written; `entries` are the functions of the module that are called from outside."""
@@ -288,6 +290,12 @@ class Nest(Places):
             cascade.total()
         self._store_folds(state, lambda j: bases[j])
 
+    def _lanes_of(self, width: int) -> State:
+        """States of folds side by side, which LLVM reads and writes as vectors."""
+        w = self.w
+        rooms = {(k, i): (w.slot(llvm_type(dtype), width), llvm_type(dtype)) for k, i, dtype in folded(self.body)}
+        return lambda at: lambda k, i: w.set(f"getelementptr inbounds {rooms[k, i][1]}, ptr {rooms[k, i][0]}, i64 {at}")
+
     def _few(self) -> None:
         """Folds along the innermost loop, which is short, in the order of NumPy's sums of contiguous rows.
 
@@ -296,11 +304,8 @@ class Nest(Places):
         """
         w, loop = self.w, self.loops - 1
         strides, bases = self.inner_strides(loop), [f"%a{j}" for j in range(len(self.arrays))]
-        rooms = {(k, i): (w.slot(llvm_type(dtype), STATES), llvm_type(dtype)) for k, i, dtype in folded(self.body)}
+        state = self._lanes_of(STATES)
         totals = {(k, i): w.slot(llvm_type(dtype)) for k, i, dtype in folded(self.body)}
-
-        def state(at: str) -> Numbers:
-            return lambda k, i: w.set(f"getelementptr inbounds {rooms[k, i][1]}, ptr {rooms[k, i][0]}, i64 {at}")
 
         def total(k: int, i: int) -> str:
             return totals[k, i]

@@ -242,7 +242,6 @@ class Pool:
                     return
                 self.helpers += 1
 
-
     @cached_property
     def share(self) -> Callable[[int, int, int, int], None]:
         """`share` for callers in Python."""

@@ -104,10 +104,10 @@ class Whole(CompiledFunction):
         self.frames.clear()
 
     def compile(self, in_full: bool = True) -> None:
-        """Compile all of it."""
-        for code in [self.code, *[code for code, _ in self.kernels]]:
-            if in_full:
-                code.complete()
+        """Compile all of it, if need be to quick code."""
+        codes = [self.code, *[code for code, _ in self.kernels]]  # each has code once it is made
+        for code in codes if in_full else ():
+            code.complete()
 
     def described(self) -> list[tuple[str, bool, str | None]]:
         """The passes: the name, whether its code is compiled, and its text; the first has that of the function, too."""

@@ -354,8 +354,7 @@ class Text:
     def copy(self, source: str, goal: str, nbytes: int) -> None:
         """Copy bytes between places that do not overlap."""
         if nbytes and source != goal:
-            self.w.support["memcpy"] = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
-            self.w.do(f"call void @llvm.memcpy.p0.p0.i64(ptr align 8 {goal}, ptr align 8 {source}, i64 {nbytes}, i1 false)")
+            self.w.copy(source, goal, str(nbytes))
 
     def clear(self, goal: str, nbytes: int) -> None:
         """Fill with zeros."""
