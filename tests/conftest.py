@@ -200,8 +200,8 @@ def _programs_of_one_file():
     """No file finds the programs of another; what is left of one does not slow down collecting garbage in the next."""
     global _files
     yield
-    if "catad.term_cache" in sys.modules:
-        sys.modules["catad.term_cache"].forget()
+    if "catad.category.cache" in sys.modules:
+        sys.modules["catad.category.cache"].forget()
     _files += 1
     if _files % 8 == 0:  # each time takes some tenths of a second
         gc.collect()

@@ -24,12 +24,13 @@ def state() -> dict[str, Any]:
         "the recursion limit": sys.getrecursionlimit(),
     }
     if "catad" in sys.modules:
-        from catad.engine import choice, in_force
+        from catad.engine import choice
         from catad.engine.cpu.run import threads
+        from catad.support import current_engine
 
         found |= {
             "the engine in force": choice.chosen(),
-            "the checks in force": in_force.checks.get(),
+            "the checks in force": current_engine.checks.get(),
             "the number of threads": threads.get_num_threads(),
         }
     return found
@@ -54,11 +55,11 @@ def put_back(before: dict[str, Any]) -> None:
     np.set_printoptions(**before["NumPy's print options"])
     sys.setrecursionlimit(before["the recursion limit"])
     if "the engine in force" in before:
-        from catad.engine import in_force
         from catad.engine.cpu.run import threads
+        from catad.support import current_engine
 
-        in_force.chosen.set(before["the engine in force"])
-        in_force.checks.set(before["the checks in force"])
+        current_engine.chosen.set(before["the engine in force"])
+        current_engine.checks.set(before["the checks in force"])
         if threads.get_num_threads() != before["the number of threads"]:
             threads.set_num_threads(before["the number of threads"])
 

@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 import scipy.special
 
-from catad.boxes import Nesting
+from catad.category.boxes import Nesting
 
 DOCUMENTED = frozenset(
     [

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine import in_force
+from catad.support import current_engine
 
 from . import left_behind
 
@@ -24,8 +24,8 @@ LEFT: dict[str, Callable[[Path], object]] = {
     "NumPy's treatment of floating-point errors": lambda place: np.seterr(over="call"),
     "NumPy's print options": lambda place: np.set_printoptions(precision=3),
     "the recursion limit": lambda place: sys.setrecursionlimit(sys.getrecursionlimit() + 1),
-    "the engine in force": lambda place: in_force.chosen.set("reference"),
-    "the checks in force": lambda place: in_force.checks.set("now"),
+    "the engine in force": lambda place: current_engine.chosen.set("reference"),
+    "the checks in force": lambda place: current_engine.checks.set("now"),
     "the number of threads": lambda place: ct.set_num_threads(ct.get_num_threads() + 1),
 }
 

@@ -13,7 +13,7 @@ import pytest
 import catad as ct
 import catad.jax
 import catad.torch
-from catad import shown
+from catad.values import device_views
 
 from .fake_cupy import FakeArray, fake
 
@@ -273,7 +273,7 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_arrays_on_a_gpu_come_in_without_a_copy_and_go_out_as_cupy(kind: Any, cupy: Any) -> None:
     x = cupy.asarray(np.arange(6.0).reshape(2, 3))
     for there in (x, x.T):
-        found = shown.shown(kind(there))
+        found = device_views.shown(kind(there))
         assert type(found) is FakeArray and found.data.ptr == there.data.ptr and found.strides == there.strides
         y = ct.map(lambda x: x * x + 1.0)(kind(there))
         assert type(y) is FakeArray and np.array_equal(y._data, there._data**2 + 1.0)

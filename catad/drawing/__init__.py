@@ -1,0 +1,1 @@
+"""Pictures: string diagrams of terms and programs, and patterns of linear maps."""

@@ -14,15 +14,15 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from catad import errors
+from catad.category.terms import D
+from catad.category.wiring import wire
 from catad.drawing.graph import Graph, of_wiring
 from catad.drawing.labels import space_label
 from catad.drawing.layout import MARGIN, Item, Layout, Link, laid_out
 from catad.drawing.of_program import of_program
 from catad.drawing.untyped import of_term
-from catad.late import late
-from catad.program import Program
-from catad.terms import D
-from catad.wiring import wire
+from catad.front.domains import at_domain
+from catad.traced.programs.program import Program
 
 FONT = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 WIRE, LABEL, INK = "#7d8a99", "#758291", "#16202b"
@@ -54,7 +54,7 @@ def draw(
     """
     dom = None
     if named or (at and not (len(at) == 1 and at[0] is None)):
-        term, dom = late().at_domain(term, at, named or {})
+        term, dom = at_domain(term, at, named or {})
         program = getattr(term, "program", None)
         if program is not None:  # a traced function
             term = program(dom)

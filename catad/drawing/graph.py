@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from catad.category.terms import D
+from catad.category.wiring import Wiring
 from catad.drawing.labels import kind_of, label_of, shortened, space_label
-from catad.terms import D
-from catad.wiring import Wiring
 
 LAYERS = 24  # more layers (or boxes in a layer, or inputs) than these are elided
 BOXES = 160  # about the most boxes that a picture shows

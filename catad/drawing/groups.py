@@ -12,8 +12,8 @@ from heapq import heapify, heappop, heappush
 from itertools import groupby
 from typing import Any, NamedTuple
 
+from catad.category.terms import D
 from catad.errors.places import Place, shown
-from catad.terms import D
 
 MOST = 40  # boxes; of more lines, some become groups
 FEW = 4  # boxes that show too little: then groups are opened

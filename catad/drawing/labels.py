@@ -6,27 +6,27 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from catad.linear.contract import Contract
-from catad.linear.gather import Gathered, ScatterAdded
+from catad.category.constant import Constant
+from catad.category.spaces import Space, space_of
+from catad.category.terms import Compose, D
+from catad.category.text import is_internal
+from catad.linear.families.contract import Contract
+from catad.linear.families.gather import Gathered, ScatterAdded
+from catad.linear.families.recurrence import Recurred
+from catad.linear.families.reindex import Reindex, Reshaped, StridedCopy
 from catad.linear.map import LinearMap
-from catad.linear.recurrence import Recurred
-from catad.linear.reindex import Reindex, Reshaped, StridedCopy
 from catad.scalar import Function, Node
 from catad.scalar.ir import postorder
-from catad.spaces import Space, space_of
-from catad.syntax import is_internal
-from catad.terms import Compose, D
-from catad.vector.constant import Constant
-from catad.vector.map import _PUBLIC, Map, MapOf
-from catad.vector.monoid import Monoid
+from catad.vector.folds.monoid import Monoid
+from catad.vector.pointwise.map import _PUBLIC, Map, MapOf
 
 LONGEST = 26  # characters on a box
 _KINDS = {  # the last word of the module in which a box is at home -> kind
-    "map": "pointwise", "pointwise": "pointwise",
+    "map": "pointwise", "operators": "pointwise",
     "constant": "constant", "generate": "constant",
-    "contract": "linear", "shape": "linear", "index": "linear", "gather": "linear", "reindex": "linear",
-    "lifted": "linear", "terms": "linear", "linear": "linear",
-    "functors": "functor", "batching": "functor", "by_hand": "functor",
+    "contract": "linear", "shape": "linear", "gather": "linear", "reindex": "linear",
+    "lift": "linear", "terms": "linear", "linear": "linear",
+    "functors": "functor", "batching": "functor", "custom_derivative": "functor",
 }  # fmt: skip
 _INFIX = {  # operation -> (sign, rank): what binds closer has the higher rank
     "or": ("or", 1), "and": ("and", 2),

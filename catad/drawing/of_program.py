@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
+from catad.category.spaces import Tensor, flatten
 from catad.drawing.graph import LAYERS, Graph, Node, box_node, renamed, trimmed
 from catad.drawing.groups import Group, Step, grouped
 from catad.drawing.labels import shortened, space_label
 from catad.errors.places import shown, source_line
-from catad.program import Calls, Program
-from catad.spaces import Tensor, flatten
+from catad.traced.programs.program import Calls, Program
 
 FEW = 12  # inputs, to which parts of trees among many become one each, where they can
 

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from catad.linear.block import Block, Chain, Sum, Zero
-from catad.linear.clear import Clear, ClearAt, ClearWhere
-from catad.linear.delta import Delta
-from catad.linear.gather import Gather, ScatterAdd
-from catad.linear.matrix_free import Batched
+from catad.linear.families.block import Block, Chain, Sum, Zero
+from catad.linear.families.clear import Clear, ClearAt, ClearWhere
+from catad.linear.families.delta import Delta
+from catad.linear.families.gather import Gather, ScatterAdd
+from catad.linear.families.matrix_free import Batched
+from catad.linear.families.recurrence import ZERO, Recurrence
+from catad.linear.families.reindex import Reindex, Reshape
 from catad.linear.network import Network
-from catad.linear.recurrence import ZERO, Recurrence
-from catad.linear.reindex import Reindex, Reshape
 from catad.linear.structure import Structure
 
 Entries = Any  # a boolean array over (rows, columns)

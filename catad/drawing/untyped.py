@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from types import GeneratorType
 from typing import Any
 
+from catad.category.constant import Const
+from catad.category.rearrange import Proj, Structural
+from catad.category.terms import Compose, Cross, D, Fork, Id
+from catad.category.text import ordered
 from catad.drawing.graph import BOXES, KEEP, LAYERS, Graph, box_node, more_node, narrowed
-from catad.rearrange import Proj, Structural
-from catad.syntax import ordered
-from catad.terms import Compose, Cross, D, Fork, Id
-from catad.vector.constant import Const
-from catad.vector.generate import Generate, Iota
+from catad.vector.pointwise.generate import Generate, Iota
 
 _HUGE = 10**9  # counts of boxes are not followed further: shared parts make them exponential
 _OPEN = (Id, Compose, Fork, Cross, Structural, Proj)  # drawn by their parts, not as a box

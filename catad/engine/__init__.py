@@ -9,7 +9,7 @@ False
 
 from typing import TYPE_CHECKING
 
-from catad.first_use import first_use
+from catad.support.lazy_names import first_use
 
 if TYPE_CHECKING:
     from catad.engine.backend import Engine as Engine

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from catad.wiring import Wiring
+from catad.category.wiring import Wiring
 
 Step = tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]]
 """A callable on an array library and arrays, the wires that it reads, and those that it writes: a result, or several."""

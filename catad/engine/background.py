@@ -14,7 +14,7 @@ from contextvars import ContextVar, copy_context
 from typing import Any, Generic, TypeVar, cast
 
 from catad import errors
-from catad.engine import notices
+from catad.errors import notices
 
 T = TypeVar("T")
 BACKGROUND, NOW, NEVER = MODES = ("background", "now", "never")

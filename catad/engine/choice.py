@@ -11,10 +11,10 @@ from catad import errors
 from catad.engine.backend import Engine
 from catad.engine.cpu.engine import CPU
 from catad.engine.cuda.engine import CUDA
-from catad.engine.in_force import AUTO, CHECKS
-from catad.engine.in_force import checks as _checks
-from catad.engine.in_force import chosen as _chosen
 from catad.engine.reference import REFERENCE
+from catad.support.current_engine import AUTO, CHECKS
+from catad.support.current_engine import checks as _checks
+from catad.support.current_engine import chosen as _chosen
 
 _engines: dict[str, Engine] = {engine.name: engine for engine in (CPU, CUDA, REFERENCE)}
 OWN = tuple(_engines)  # the names of what catad comes with

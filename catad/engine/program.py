@@ -10,30 +10,30 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from catad import buffers
-from catad.arrays import Array, apart, common_module
-from catad.boxes import Nesting, Primitive
+from catad.category.boxes import Nesting, Primitive
+from catad.category.cache import cache_of, cached
+from catad.category.points import point_of
+from catad.category.spaces import Product, Space, Tensor, Value, flatten, rebuild
+from catad.category.terms import D
+from catad.category.trip_counts import Loops, TripCountChanged, assuming, with_trip_counts
+from catad.category.wiring import Box, Builder, Wiring, at_point, wire
 from catad.engine import background, profile
 from catad.engine.backend import Engine, Step
 from catad.engine.choice import engine_of
 from catad.engine.counting import counting, not_counting
-from catad.engine.fuse import fuse
-from catad.engine.in_force import AUTO, chosen, every_call
 from catad.engine.reference import REFERENCE
+from catad.engine.rewrites.fuse import fuse
 from catad.engine.run import Run
 from catad.linear.apply import applying
 from catad.linear.products import MapProduct, cost_of_wiring
 from catad.linear.structure import Structure
-from catad.points import point_of
-from catad.recent import remembered
 from catad.scalar import operations
-from catad.spaces import Product, Space, Tensor, Value, flatten, rebuild
-from catad.term_cache import cache_of, cached
-from catad.terms import D
-from catad.trip_counts import Loops, TripCountChanged, assuming, with_trip_counts
-from catad.vector.map import Map
-from catad.vector.passed_on import erased
-from catad.wiring import Box, Builder, Wiring, at_point, wire
+from catad.support.current_engine import AUTO, chosen, every_call
+from catad.support.lru import remembered
+from catad.values import buffers
+from catad.values.arrays import Array, apart, common_module
+from catad.vector.derivative_carriers import erased
+from catad.vector.pointwise.map import Map
 
 
 class Program:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from catad.category.wiring import Wiring
 from catad.engine.backend import Engine, Step
-from catad.wiring import Wiring
 
 
 class Reference(Engine):

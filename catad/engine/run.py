@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from catad import errors
-from catad.arrays import Array, apart, device_of, read_only
-from catad.boxes import Nesting, Running
+from catad.category.boxes import Nesting, Running
+from catad.category.wiring import Box
 from catad.engine.backend import Step
-from catad.wiring import Box
+from catad.values.arrays import Array, apart, device_of, read_only
 
 _Step = tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 

@@ -11,7 +11,7 @@ registers its products with `product_rule`; docs/extending.md writes one.
 
 from typing import TYPE_CHECKING
 
-from catad.first_use import first_use
+from catad.support.lazy_names import first_use
 
 if TYPE_CHECKING:
     from catad.linear.constructors import block as block
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from catad.linear.products import left as left
     from catad.linear.products import product_rule as product_rule
     from catad.linear.products import right as right
-    from catad.linear.solver import Solver as Solver
+    from catad.linear.solving.solver import Solver as Solver
     from catad.linear.structure import Structure as Structure
     from catad.linear.structure import family as family
 
@@ -44,6 +44,6 @@ first_use(__name__, {
         sparse zero""",
     "linear.map": "LinearMap",
     "linear.products": "left product_rule right",
-    "linear.solver": "Solver",
+    "linear.solving.solver": "Solver",
     "linear.structure": "Structure family",
 })  # fmt: skip

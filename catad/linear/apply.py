@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from catad.category.spaces import Product
+from catad.category.wiring import Builder, Wiring
 from catad.linear.structure import Structure
-from catad.recent import remembered
-from catad.spaces import Product
-from catad.wiring import Builder, Wiring
+from catad.support.lru import remembered
 
 
 @remembered(weight=lambda made: len(made[0].boxes) // 4)

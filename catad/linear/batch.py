@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from catad.linear.gather import spread_over
-from catad.wiring import Builder, Wire, Wiring
+from catad.category.wiring import Builder, Wire, Wiring
+from catad.linear.families.gather import spread_over
 
 
 def batch(b: Builder, wiring: Wiring, ins: Sequence[Wire], flags: Sequence[bool], size: int) -> list[Wire]:

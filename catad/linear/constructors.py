@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 
 from catad import errors
-from catad.arrays import Array, array_module, as_number, common_module, is_weak
-from catad.linear.block import Block, Zero, diagonal_block
-from catad.linear.block import assemble as _assemble
-from catad.linear.delta import delta
-from catad.linear.delta import identity as _identity
-from catad.linear.gather import Gather, ScatterAdd, rows_of
+from catad.category.spaces import Product, Space, Tensor, as_leaves, flatten, space_like
+from catad.category.terms import D
+from catad.category.wiring import Wire
+from catad.linear.families.block import Block, Zero, diagonal_block
+from catad.linear.families.block import assemble as _assemble
+from catad.linear.families.delta import delta
+from catad.linear.families.delta import identity as _identity
+from catad.linear.families.gather import Gather, ScatterAdd, rows_of
+from catad.linear.families.matrix_free import MatrixFree
+from catad.linear.families.recurrence import ONE, Recurrence
+from catad.linear.families.reindex import Reindex, axis
 from catad.linear.map import LinearMap, as_slot, linear_map
-from catad.linear.matrix_free import MatrixFree
-from catad.linear.recurrence import ONE, Recurrence
-from catad.linear.reindex import Reindex, axis
 from catad.linear.structure import Placed
-from catad.spaces import Product, Space, Tensor, as_leaves, flatten, space_like
-from catad.terms import D
-from catad.wiring import Wire
+from catad.values.arrays import Array, array_module, as_number, common_module, is_weak
 
 Train = Callable[[LinearMap], LinearMap]
 

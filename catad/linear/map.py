@@ -15,20 +15,20 @@ from typing import Any, overload
 import numpy as np
 
 from catad import errors
-from catad.arrays import Array, as_array, as_number, common_module, is_weak, kept, sealed
-from catad.late import late
-from catad.linear.block import Block, Zero, chain, diagonal_block, total
-from catad.linear.columns import from_left, times
-from catad.linear.contract import zeros
-from catad.linear.delta import identity
-from catad.linear.habit import Expected
-from catad.linear.operator import Operator
+from catad.category.spaces import Result, Space, Tensor, Value, flatten, rebuild, space_of
+from catad.category.terms import D
+from catad.category.wiring import Wire
+from catad.linear.families.block import Block, Zero, chain, diagonal_block, total
+from catad.linear.families.contract import zeros
+from catad.linear.families.delta import identity
+from catad.linear.matrix.columns import from_left, times
+from catad.linear.matrix.operator import Operator
+from catad.linear.matrix.repeated_todense import Expected
 from catad.linear.products import Shared, multiply, operations
 from catad.linear.structure import Structure
-from catad.spaces import Result, Space, Tensor, Value, flatten, rebuild
-from catad.terms import D
-from catad.trees import Tree
-from catad.wiring import Wire
+from catad.support.late import late
+from catad.values.arrays import Array, as_array, as_number, common_module, is_weak, kept, sealed
+from catad.values.trees import Tree
 
 
 def as_slot(array: Any) -> Any:
@@ -100,7 +100,7 @@ class LinearMap(Operator):
         if found is None:
             if self.weak and len(leaves) == 1 and getattr(leaves[0], "dtype", np.dtype(int)).kind == "f":
                 return self._retyped(leaves[0].dtype)(x)
-            raise errors.SpaceError(errors.not_in_domain(late().space_of(x), self.dom, self))
+            raise errors.SpaceError(errors.not_in_domain(space_of(x), self.dom, self))
         xp = common_module([*found, *self.slots])
         value: Result = rebuild(self.cod, late().run_structure(self.structure, xp, self.slots, found))
         return value
@@ -128,10 +128,14 @@ class LinearMap(Operator):
 
     def _retyped(self, dtype: np.dtype[Any]) -> LinearMap:
         assert isinstance(self.dom, Tensor)
-        return late().scaling(np.asarray(self.slots[0], dtype=dtype))
+        from catad.linear.constructors import scale
+
+        return scale(np.asarray(self.slots[0], dtype=dtype))
 
     def _weak_multiple(self, number: float) -> LinearMap:
-        return late().scaling(number * float(self.slots[0]))
+        from catad.linear.constructors import scale
+
+        return scale(number * float(self.slots[0]))
 
     # -- what it is
 
@@ -294,13 +298,17 @@ class LinearMap(Operator):
             raise errors.SpaceError(errors.power_of_other_spaces(self))
         if count < 0:
             raise errors.ArgumentError(errors.negative_power(count))
-        power: LinearMap = late().identity_map(self.dom)
+        from catad.linear.constructors import identity
+
+        power: LinearMap = identity(self.dom)
         for _ in range(count):
             power = power >> self
         return power
 
     def __or__(self, other: LinearMap) -> LinearMap:
-        return late().joined(self, other)
+        from catad.linear.constructors import join
+
+        return join(self, other)
 
     def multiply(self, other: LinearMap) -> LinearMap:
         """`self @ other` multiplied out at once where the families have a product, at whatever cost."""
@@ -345,7 +353,9 @@ def _is_sparse(thing: Any) -> bool:
 
 
 def _of_sparse(matrix: Any) -> LinearMap:
-    return late().sparse(matrix)
+    from catad.linear.constructors import sparse
+
+    return sparse(matrix)
 
 
 def _factors(leaves: Sequence[Tensor], factor: float) -> Structure:

@@ -10,16 +10,16 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from catad.linear.block import Block, Chain, assemble, chain, total
-from catad.linear.delta import identity
-from catad.linear.entries import Entries
-from catad.linear.patterns import Grid, grid_of
-from catad.linear.solver import Solver, solver_of
+from catad.category.spaces import Tensor
+from catad.linear.families.block import Block, Chain, assemble, chain, total
+from catad.linear.families.delta import identity
+from catad.linear.matrix.entries import Entries
+from catad.linear.matrix.patterns import Grid, grid_of
+from catad.linear.solving.solver import Solver, solver_of
 from catad.linear.structure import Placed, Structure, accumulate, family
-from catad.spaces import Tensor
 
 if TYPE_CHECKING:
-    from catad.wiring import Builder, Wire
+    from catad.category.wiring import Builder, Wire
 
 
 class Node(NamedTuple):

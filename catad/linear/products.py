@@ -1,7 +1,7 @@
 """Products of structures: a table with exactly one rule for each pair of families.
 
-The table of the package's families (`families.py`) is checked when it is imported, for the first product; families from outside
-extend it by the same law when two first meet, and two rules that fit equally well are an error then.
+The table of the package's families (`linear/families/table.py`) is checked when it is imported, for the first product; families
+from outside extend it by the same law when two first meet, and two rules that fit equally well are an error then.
 
 `multiply(first, second)` is the structure of `first >> second` together with how its slots follow from those of the two
 factors, or None where the product has no better form than a `Chain`. Rules are registered for pairs of families; `Structure`
@@ -17,13 +17,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from catad import errors
-from catad.linear.block import Zero
+from catad.category.wiring import Builder, Wiring
+from catad.linear.families.block import Zero
 from catad.linear.structure import Structure
-from catad.recent import remembered
-from catad.wiring import Builder, Wiring
+from catad.support.lru import remembered
 
 if TYPE_CHECKING:
-    from catad.wiring import Wire
+    from catad.category.wiring import Wire
 
 Shared = frozenset[tuple[int, int]]  # slots (i of the first, j of the second) that hold the same array
 Compute = Callable[["Builder", Sequence["Wire"], Sequence["Wire"]], "Wire"]
@@ -229,7 +229,7 @@ def table(
 @cache
 def own_products() -> Mapping[Pair, Multiply]:
     """The table of the package's own families."""
-    from catad.linear.families import TABLE
+    from catad.linear.families.table import TABLE
 
     return TABLE
 

@@ -20,18 +20,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, dataclass_transform
 import numpy as np
 
 from catad import errors
-from catad.late import late
-from catad.linear.patterns import UNKNOWN, Grid
-from catad.spaces import Tensor
+from catad.category.spaces import Tensor
+from catad.linear.matrix.patterns import UNKNOWN, Grid
+from catad.support.late import late
 
 if TYPE_CHECKING:
-    from catad.linear.delta import Delta
-    from catad.linear.entries import Entries
+    from catad.category.wiring import Builder, Wire
+    from catad.linear.families.delta import Delta
+    from catad.linear.families.reindex import Reindex
+    from catad.linear.matrix.entries import Entries
     from catad.linear.network import Network
     from catad.linear.products import Combined
-    from catad.linear.reindex import Reindex
-    from catad.linear.solver import Solver
-    from catad.wiring import Builder, Wire
+    from catad.linear.solving.solver import Solver
 
 S = TypeVar("S", bound="Structure")
 
@@ -206,7 +206,7 @@ class Structure(ABC):
         raise errors.ExtensionError(errors.missing_method("family", self, "columns_on"))
 
     def patterns(self) -> Grid:
-        """The pattern of the entries for each leaf of the result (rows) and of the argument; see `linear/patterns.py`."""
+        """The pattern of the entries for each leaf of the result (rows) and of the argument; see `linear/matrix/patterns.py`."""
         return tuple([(UNKNOWN,) * len(self.dom)] * len(self.cod))
 
     # -- its parts
@@ -299,18 +299,24 @@ class Structure(ABC):
 
     def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
         """Rows, columns and values, `slots` being arrays of the library `xp`; values of one position add up."""
-        return late().entries_of_array(self, xp, slots)
+        from catad.linear.matrix.entries import of_array
+
+        return of_array(self, xp, slots)
 
     def diagonal(self, xp: Any, slots: Sequence[Any], k: int = 0) -> Any:
         """The entries `[i, i + k]`, `slots` being arrays of the library `xp`."""
-        return late().diagonal_of(self, xp, slots, k)
+        from catad.linear.matrix.entries import diagonal
+
+        return diagonal(self, xp, slots, k)
 
     def solver(self, xp: Any, slots: Sequence[Any], rtol: float | None = None) -> Solver:
         """The solver of the map, which is square and not empty; `slots` are arrays of the library `xp`.
 
         `rtol` bounds the residual of an iteration, if it takes one.
         """
-        return late().general_solver(self, xp, slots, rtol)
+        from catad.linear.solving.general import general
+
+        return general(self, xp, slots, rtol)
 
 
 Placed = tuple[Structure, tuple[int, ...]]  # a part, and the slots of the composite that are its slots

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from catad import errors
+from catad.category.terms import D, is_function, morphism
 from catad.linear.structure import Structure
-from catad.planner.subject import subject_at, tangent_network
-from catad.terms import D, is_function, morphism
+from catad.planner.planned_program import subject_at, tangent_network
 
 SHORT = 512  # bits up to which peeling off the lowest one is faster than unpacking bytes
 FEW = 24  # members up to which it is so in any set

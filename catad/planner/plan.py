@@ -11,31 +11,32 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from catad import errors
-from catad.arrays import common_module
-from catad.gradients import grad
-from catad.late import late
+from catad.category.cache import cached
+from catad.category.spaces import Space, Value
+from catad.category.terms import D, MorphismLike, morphism
+from catad.category.wiring import Wiring
+from catad.derivative.grad import grad
 from catad.linear.map import LinearMap, linear_map
 from catad.linear.structure import Structure
-from catad.planner import cache, exchange
-from catad.planner.bracketing import Bracketing
-from catad.planner.cost import Cost, least_of, short_of_memory
-from catad.planner.factors import Factors, difference, factors_of
+from catad.planner.chains import cache
+from catad.planner.chains.bracketing import Bracketing
+from catad.planner.chains.factors import Factors, difference, factors_of
+from catad.planner.costs.cost import Cost, least_of, short_of_memory
+from catad.planner.costs.sizes import LaidOut, Sizes
 from catad.planner.graph import Graph
-from catad.planner.limited import Counted, counted, gradient_map, is_limited, within
-from catad.planner.recompute import fitting, with_checkpoints
-from catad.planner.reports import Reports
+from catad.planner.memory.memory_limit import Counted, counted, gradient_map, is_limited, within
+from catad.planner.memory.recompute import fitting, with_checkpoints
+from catad.planner.memory.schedule import Runs
+from catad.planner.memory.stages import staged
+from catad.planner.planned_program import Origin, derivative, factors_of_list, factors_of_maps, origin_of, subject_at
+from catad.planner.reports import exchange
+from catad.planner.reports.of_plan import Reports
 from catad.planner.request import WANTS, CostGiven, Mode, Nested, Request, Result, Want, checked, model_of
-from catad.planner.schedule import Runs
-from catad.planner.sizes import LaidOut, Sizes
-from catad.planner.staged import staged
 from catad.planner.strategy import Runnable, Step, Strategy, with_peak
-from catad.planner.subject import Origin, derivative, factors_of_list, factors_of_maps, origin_of, subject_at
-from catad.recent import remembered
-from catad.spaces import Space, Value
-from catad.term_cache import cached
-from catad.terms import D, MorphismLike, morphism
-from catad.vector.rooms import Rooms
-from catad.wiring import Wiring
+from catad.support.late import late
+from catad.support.lru import remembered
+from catad.values.arrays import common_module
+from catad.vector.loops.snapshots import Rooms
 
 
 class PlannedMorphism(NamedTuple):
@@ -412,7 +413,7 @@ def sizes_of(f: D, by: tuple[int, ...] | None, request: Request) -> Sizes:
 
 
 def plan_at(sizes: Sizes, dom: Space, structure: Structure, request: Request, lay_out: LaidOut) -> Plan:
-    """The plan for a structure, by what is known of other sizes; see `catad.planner.sizes`."""
+    """The plan for a structure, by what is known of other sizes; see `catad.planner.costs.sizes`."""
     return Plan(sizes.plan_at(dom, structure, request, lay_out), replace(request, mode="auto"), structure)
 
 
@@ -449,9 +450,10 @@ def _asked_anew(subject: Any, primals_or_spaces: Sequence[Any], written: exchang
     """A plan for what was planned, planned as a text asks."""
     if isinstance(subject, Graph) or (written.is_chain and not isinstance(subject, (D, LinearMap))):
         _check_sized(cost)
-        return (
-            late().plan_graph(subject) if isinstance(subject, Graph) else late().plan_chain(subject, memory=written.memory)
-        )
+        from catad.planner.problems.chain_plan import plan_chain
+        from catad.planner.problems.graph_plan import plan_graph
+
+        return plan_graph(subject) if isinstance(subject, Graph) else plan_chain(subject, memory=written.memory)
     model = "time" if isinstance(subject, (D, LinearMap)) else "operations"
     request = written.request(cost, Request(model=None if model == "operations" else model_of(model)))
     if isinstance(subject, D):

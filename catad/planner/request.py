@@ -11,11 +11,11 @@ import numpy as np
 
 from catad import errors
 from catad.linear.structure import Structure
-from catad.planner import brackets
-from catad.planner.brackets import Tree
-from catad.planner.calibrate import stored
-from catad.planner.cost import Model, checked_limit
-from catad.planner.cost_profile import CostProfile
+from catad.planner.chains import brackets
+from catad.planner.chains.brackets import Tree
+from catad.planner.costs.calibrate import stored
+from catad.planner.costs.cost import Model, checked_limit
+from catad.planner.costs.cost_profile import CostProfile
 
 Want = Literal["jacobian", "hessian"]
 WANTS: tuple[Want, ...] = get_args(Want)

@@ -16,9 +16,9 @@ from catad import errors
 from catad.linear.apply import applying
 from catad.linear.products import cost_of_wiring
 from catad.linear.structure import Structure
-from catad.planner.cost import Cost
-from catad.planner.execute import Execution, as_they_stand
-from catad.planner.factors import Factors, structure_of
+from catad.planner.chains.execute import Execution, as_they_stand
+from catad.planner.chains.factors import Factors, structure_of
+from catad.planner.costs.cost import Cost
 from catad.planner.request import Request
 
 REJECTED = 8  # vertices that `why` lists

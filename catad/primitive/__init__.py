@@ -12,35 +12,35 @@ array([ 3., 12.])
 
 from typing import TYPE_CHECKING, Any
 
-from catad.first_use import first_use
+from catad.support.lazy_names import first_use
 
 if TYPE_CHECKING:
-    from catad.boxes import Primitive as Primitive
-    from catad.boxes import box as box
+    from catad.category.boxes import Primitive as Primitive
+    from catad.category.boxes import box as box
+    from catad.category.wiring import Box as Box
+    from catad.category.wiring import Builder as Builder
+    from catad.category.wiring import Wire as Wire
+    from catad.category.wiring import Wiring as Wiring
     from catad.linear.structure import Rule as Rule
     from catad.primitive.function import function as function
     from catad.primitive.linear import linear as linear
     from catad.primitive.pointwise import pointwise as pointwise
     from catad.primitive.rules import rule_from as rule_from
-    from catad.wiring import Box as Box
-    from catad.wiring import Builder as Builder
-    from catad.wiring import Wire as Wire
-    from catad.wiring import Wiring as Wiring
 
 
 def _own_box(name: str) -> Any:
     """A box of the package, as its repr names it."""
-    from catad.syntax import internal_classes
+    from catad.category.text import internal_classes
 
     return internal_classes().get(name)
 
 
 first_use(__name__, {
-    "boxes": "Primitive box",
+    "category.boxes": "Primitive box",
     "linear.structure": "Rule",
     "primitive.function": "function",
     "primitive.linear": "linear",
     "primitive.pointwise": "pointwise",
     "primitive.rules": "rule_from",
-    "wiring": "Box Builder Wire Wiring",
+    "category.wiring": "Box Builder Wire Wiring",
 }, others=_own_box)  # fmt: skip

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors
-from catad.arrays import array_module, common_module
-from catad.boxes import Primitive
-from catad.calls import constructor
-from catad.frozen import Frozen
+from catad.category.boxes import Primitive
+from catad.category.constructors import constructor
+from catad.category.spaces import Space, Tensor
+from catad.category.terms import D
 from catad.primitive.rules import rule_from
-from catad.spaces import Space, Tensor
-from catad.terms import D
+from catad.values.arrays import array_module, common_module
+from catad.values.frozen_functions import Frozen
 
 if TYPE_CHECKING:
     from catad.linear.map import LinearMap

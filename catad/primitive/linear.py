@@ -11,14 +11,14 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from catad import errors
-from catad.calls import constructor
-from catad.late import late
+from catad.category.constructors import constructor
+from catad.category.rearrange import exr
+from catad.category.spaces import Space, Tensor, Unit
+from catad.category.terms import D
+from catad.linear.families.matrix_free import MatrixFree, space_of_leaves
 from catad.linear.map import LinearMap
-from catad.linear.matrix_free import MatrixFree, space_of_leaves
 from catad.linear.structure import Rule
 from catad.primitive.function import OfFunctions, spaces_of
-from catad.spaces import Space, Tensor, Unit
-from catad.terms import D
 
 
 class Linear(OfFunctions):
@@ -49,7 +49,7 @@ class Linear(OfFunctions):
         fn, back, spaces = self._functions
         there, again = Linear(fn, back, spaces, self._vectorized, outs), Linear(back, fn, spaces, self._vectorized, ins)
         dom, cod = space_of_leaves(ins), space_of_leaves(outs)
-        return Rule(MatrixFree(late().exr >> there, late().exr >> again, dom, cod, Unit))
+        return Rule(MatrixFree(exr >> there, exr >> again, dom, cod, Unit))
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         if self._known is not None:

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors
-from catad.calls import constructor
-from catad.linear.block import grid
-from catad.linear.delta import pointwise as tied
+from catad.category.constructors import constructor
+from catad.category.spaces import Product, Tensor
+from catad.category.terms import D
+from catad.category.wiring import Builder, Wire
+from catad.linear.families.block import grid
+from catad.linear.families.delta import pointwise as tied
 from catad.linear.structure import Rule, Structure
 from catad.primitive.function import OfFunctions
-from catad.spaces import Product, Tensor
-from catad.terms import D
-from catad.vector.map import broadcast, lined_up
-from catad.wiring import Builder, Wire
+from catad.vector.pointwise.map import broadcast, lined_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

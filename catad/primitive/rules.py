@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from catad import errors
+from catad.category.spaces import Product, Tensor, flatten
+from catad.category.wiring import Builder
 from catad.linear.map import LinearMap
 from catad.linear.structure import Rule
-from catad.spaces import Product, Tensor, flatten
-from catad.wiring import Builder
 
 if TYPE_CHECKING:
-    from catad.wiring import Wire
+    from catad.category.wiring import Wire
 
 
 def rule_from(

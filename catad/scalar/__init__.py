@@ -1,5 +1,4 @@
-"""The scalar language: reads plain Python functions of numbers, simplifies, types and differentiates them, and prints
-them as array code and as LLVM IR.
+"""The scalar language: it reads Python functions of numbers, simplifies, types, differentiates and prints them.
 
 >>> import numpy as np
 >>> f = read(lambda x: x * x if x > 0 else 0.0)
@@ -11,16 +10,12 @@ them as array code and as LLVM IR.
 
 from typing import TYPE_CHECKING
 
-from catad.first_use import first_use
+from catad.support.lazy_names import first_use
 
 if TYPE_CHECKING:
     from catad.errors import NeedsTree as NeedsTree
-    from catad.scalar.alone import dtypes_alone as dtypes_alone
-    from catad.scalar.alone import parameters as parameters
-    from catad.scalar.alone import types_alone as types_alone
-    from catad.scalar.array_code import array_function as array_function
-    from catad.scalar.array_code import array_source as array_source
-    from catad.scalar.bytecode import refuse_kind as refuse_kind
+    from catad.scalar.derivative_rules import CHOICES as CHOICES
+    from catad.scalar.derivative_rules import PARTIALS as PARTIALS
     from catad.scalar.dtypes import Type as Type
     from catad.scalar.dtypes import promote as promote
     from catad.scalar.dtypes import result_types as result_types
@@ -39,41 +34,45 @@ if TYPE_CHECKING:
     from catad.scalar.ir import postorder as postorder
     from catad.scalar.ir import tree_of as tree_of
     from catad.scalar.ir import unflatten as unflatten
-    from catad.scalar.llvm import llvm_function as llvm_function
-    from catad.scalar.llvm_writer import LlvmFunction as LlvmFunction
-    from catad.scalar.loops import STOP_FLAG as STOP_FLAG
-    from catad.scalar.loops import pruned as pruned
     from catad.scalar.ops import OPS as OPS
-    from catad.scalar.read import read as read
+    from catad.scalar.printing.array_code import array_function as array_function
+    from catad.scalar.printing.array_code import array_source as array_source
+    from catad.scalar.printing.llvm import llvm_function as llvm_function
+    from catad.scalar.printing.llvm_writer import LlvmFunction as LlvmFunction
+    from catad.scalar.reading.bytecode import refuse_kind as refuse_kind
+    from catad.scalar.reading.loops import STOP_FLAG as STOP_FLAG
+    from catad.scalar.reading.loops import pruned as pruned
+    from catad.scalar.reading.read import read as read
+    from catad.scalar.reading.signatures import arity_of as arity_of
     from catad.scalar.recognise import commutes as commutes
     from catad.scalar.recognise import recognise as recognise
-    from catad.scalar.rules import CHOICES as CHOICES
-    from catad.scalar.rules import PARTIALS as PARTIALS
-    from catad.scalar.signatures import arity_of as arity_of
     from catad.scalar.simplify import apply as apply
     from catad.scalar.simplify import cast as cast
     from catad.scalar.simplify import substitute as substitute
     from catad.scalar.simplify import truth as truth
+    from catad.scalar.single_function import dtypes_alone as dtypes_alone
+    from catad.scalar.single_function import parameters as parameters
+    from catad.scalar.single_function import types_alone as types_alone
     from catad.scalar.vocabulary import Word as Word
     from catad.scalar.vocabulary import operations as operations
     from catad.scalar.vocabulary import vocabulary as vocabulary
 
 first_use(__name__, {
     "errors": "NeedsTree",
-    "scalar.alone": "dtypes_alone parameters types_alone",
-    "scalar.array_code": "array_function array_source",
-    "scalar.bytecode": "refuse_kind",
+    "scalar.single_function": "dtypes_alone parameters types_alone",
+    "scalar.printing.array_code": "array_function array_source",
+    "scalar.reading.bytecode": "refuse_kind",
     "scalar.dtypes": "Type promote result_types typed",
     "scalar.duals": "partials value_and_partials",
     "scalar.ir": "Function Loop Node Tree const constant leaf_count leaves param postorder tree_of unflatten",
-    "scalar.llvm": "llvm_function",
-    "scalar.llvm_writer": "LlvmFunction",
-    "scalar.loops": "STOP_FLAG pruned",
+    "scalar.printing.llvm": "llvm_function",
+    "scalar.printing.llvm_writer": "LlvmFunction",
+    "scalar.reading.loops": "STOP_FLAG pruned",
     "scalar.ops": "OPS",
-    "scalar.read": "read",
+    "scalar.reading.read": "read",
     "scalar.recognise": "commutes recognise",
-    "scalar.rules": "CHOICES PARTIALS",
-    "scalar.signatures": "arity_of",
+    "scalar.derivative_rules": "CHOICES PARTIALS",
+    "scalar.reading.signatures": "arity_of",
     "scalar.simplify": "apply cast substitute truth",
     "scalar.vocabulary": "Word operations vocabulary",
 })  # fmt: skip

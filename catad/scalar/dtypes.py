@@ -15,12 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from catad.recent import remembered
-
-from .. import errors
-from ..errors import NotAnInteger, NumberRangeError, ScalarError, text
-from .ir import Function, Loop, Node, param, postorder
-from .ops import OPS
+from catad import errors
+from catad.errors import NotAnInteger, NumberRangeError, ScalarError, text
+from catad.scalar.ir import Function, Loop, Node, param, postorder
+from catad.scalar.ops import OPS
+from catad.support.lru import remembered
 
 BOOL, INT, FLOAT = np.dtype(bool), np.dtype(np.int64), np.dtype(np.float64)
 
@@ -218,7 +217,7 @@ def result_types(function: Function, dtypes: Sequence[object]) -> tuple[np.dtype
     Raises ScalarError for what cannot be typed: bit operations on floats, `range` of a float, an integer to a variable
     integer power.
 
-    >>> from .simplify import apply
+    >>> from catad.scalar.simplify import apply
     >>> twice = Function.make(1, [apply("mul", 2.0, param(0))])
     >>> result_types(twice, ["float32"]), result_types(twice, ["int64"])
     ((dtype('float32'),), (dtype('float64'),))

@@ -13,13 +13,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from catad.recent import remembered
-
-from .dtypes import typed
-from .ir import Function, Loop, Node, const, param, postorder
-from .ops import OPS, result_kind
-from .rules import CHOICES, PARTIALS
-from .simplify import apply, loop_node, projection, rebuild, replace
+from catad.scalar.derivative_rules import CHOICES, PARTIALS
+from catad.scalar.dtypes import typed
+from catad.scalar.ir import Function, Loop, Node, const, param, postorder
+from catad.scalar.ops import OPS, result_kind
+from catad.scalar.simplify import apply, loop_node, projection, rebuild, replace
+from catad.support.lru import remembered
 
 Tangents = tuple["Node | None", ...]
 """One tangent a direction; None is a structural zero."""

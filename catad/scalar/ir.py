@@ -26,10 +26,10 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from ..errors import ScalarError, text
+from catad.errors import ScalarError, text
 
 if TYPE_CHECKING:
-    from .source import Source
+    from catad.scalar.reading.source import Source
 
 Tree = Any
 """The nesting of leaves: `None` is a leaf, a tuple of trees is a tuple."""
@@ -224,7 +224,7 @@ class Function:
 
     def as_code(self, name: Callable[[Any, str], str]) -> str | None:
         """A lambda that `read` takes as this function; None where it has no text and goes by a name."""
-        from .text import written
+        from catad.scalar.printing.text import written
 
         return written(self, name)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from .ir import Function, Node, param, postorder
+from catad.scalar.ir import Function, Node, param, postorder
 
 LEFT, RIGHT = param(0), param(1)
 
@@ -17,7 +17,7 @@ def recognise(function: Function) -> str | None:
 
     For min and max the derivative must agree too: at a tie it is the left operand's.
 
-    >>> from .read import read
+    >>> from catad.scalar.reading.read import read
     >>> recognise(read(lambda a, b: b + a)), recognise(read(lambda a, b: a if a >= b else b))
     ('add', 'max')
     >>> recognise(read(lambda a, b: a if a > b else b)) is None  # the right operand wins ties
@@ -41,7 +41,7 @@ def commutes(function: Function) -> bool:
     It is seen where only sums, products, extrema and operations on bits need be turned, as of dual numbers:
     x * u + y * t and y * t + x * u.
 
-    >>> from .read import read
+    >>> from catad.scalar.reading.read import read
     >>> commutes(read(lambda a, b: a + b + a * b)), commutes(read(lambda a, b: a - b))
     (True, False)
     """

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import errors
-from ..errors import ScalarError, text
-from . import special
-from .ir import Function, Loop, Node, const, make_node, param, postorder
-from .ops import OPS, join_kinds, result_kind
+from catad import errors
+from catad.errors import ScalarError, text
+from catad.scalar import special
+from catad.scalar.ir import Function, Loop, Node, const, make_node, param, postorder
+from catad.scalar.ops import OPS, join_kinds, result_kind
 
 TRUE, FALSE = const(True), const(False)
 

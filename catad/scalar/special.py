@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from . import gamma_series as _series
+from catad.scalar import gamma_series as _series
 
 Array = Any
 Xp = ModuleType | Any

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from weakref import WeakKeyDictionary
 
-from .callables import DEGREES, RADIANS
-from .ir import Function, Node, param, postorder
-from .ops import OPS
-from .simplify import apply
+from catad.scalar.ir import Function, Node, param, postorder
+from catad.scalar.ops import OPS
+from catad.scalar.reading.callables import DEGREES, RADIANS
+from catad.scalar.simplify import apply
 
 ASSUMED_TRIPS = 10
 """The number of trips that a loop is taken to make when operations are counted."""
@@ -94,7 +94,7 @@ _counted: WeakKeyDictionary[Function, int] = WeakKeyDictionary()
 def operations(function: Function) -> int:
     """The number of scalar operations of one evaluation; a loop counts its body ten times, both sides of branches count.
 
-    >>> from .read import read
+    >>> from catad.scalar.reading.read import read
     >>> operations(read(lambda x, y: x * y + y))
     2
     """

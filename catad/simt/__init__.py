@@ -13,7 +13,7 @@ gather, a store makes a new version of its array. So kernels have derivatives of
 array([0., 1., 2., 3.])
 """
 
-from catad.simt.words import (
+from catad.simt.intrinsics import (
     atomic,
     blockDim,
     blockIdx,

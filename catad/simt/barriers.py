@@ -14,7 +14,7 @@ from catad import errors, scalar
 from catad.scalar import Function
 from catad.simt.affine import both
 from catad.simt.arrays import Barrier
-from catad.simt.words import WARP
+from catad.simt.intrinsics import WARP
 
 if TYPE_CHECKING:
     from catad.simt.lower import Lowering

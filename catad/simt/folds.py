@@ -14,21 +14,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from catad import scalar
-from catad.linear.contract import contract
-from catad.linear.reindex import axis as move
+from catad.linear.families.contract import contract
+from catad.linear.families.reindex import axis as move
 from catad.scalar import Node, apply, const, param
 from catad.scalar.simplify import FALSE
 from catad.simt.affine import both, boxed, conjuncts
 from catad.simt.arrays import Repeat, State, Step, nodes_of
-from catad.vector.fold import folded_along
-from catad.vector.merge_axes import reshaped
-from catad.vector.reduce import extremum
-from catad.vector.shape import moved
-from catad.vector.unlimited import TIMES
+from catad.vector.folds.extended_range import TIMES
+from catad.vector.folds.fold import folded_along
+from catad.vector.folds.merge_axes import reshaped
+from catad.vector.folds.reduce import extremum
+from catad.vector.shapes.shape import moved
 
 if TYPE_CHECKING:
+    from catad.category.wiring import Wire
     from catad.simt.lower import Lowering
-    from catad.wiring import Wire
 
 _STEPS = {"add": "add", "sub": "add", "mul": "mul", "maximum": "maximum", "minimum": "minimum"}
 _CHOICES = {("gt", 0): "greatest", ("lt", 1): "greatest", ("lt", 0): "least", ("gt", 1): "least"}

@@ -12,28 +12,28 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from catad import errors
-from catad.calls import integer
-from catad.engine.notices import notice
-from catad.frozen import Frozen
-from catad.late import late
-from catad.linear.contract import contract
-from catad.scalar.find_source import find_source
+from catad.category.cache import cached
+from catad.category.constant import Constant
+from catad.category.constructors import integer
+from catad.category.spaces import Space, Tensor, as_leaves, flatten
+from catad.category.terms import D
+from catad.category.wiring import Builder, share
+from catad.errors.notices import notice
+from catad.linear.families.contract import contract
+from catad.scalar.reading.find_source import find_source
 from catad.simt.arrays import Barrier, Body, Declare, Repeat, Step, nodes_of
 from catad.simt.bounds import needed
 from catad.simt.explain import explained, merged
-from catad.simt.lanes import Lanes, lanes_of
 from catad.simt.loops import repeated
 from catad.simt.lower import Found, Lowering
 from catad.simt.races import count_of, guarded
 from catad.simt.read import Dims, read_kernel
-from catad.spaces import Space, Tensor, as_leaves, flatten
-from catad.term_cache import cached
-from catad.terms import D
-from catad.vector.constant import Constant
-from catad.wiring import Builder, share
+from catad.simt.thread_axes import Lanes, lanes_of
+from catad.support.late import late
+from catad.values.frozen_functions import Frozen
 
 if TYPE_CHECKING:
-    from catad.wiring import Wire
+    from catad.category.wiring import Wire
 
 MOST_THREADS = 1024
 MOST_ACCESSES = 1 << 18

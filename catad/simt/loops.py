@@ -14,23 +14,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import scalar
+from catad.category.spaces import Tensor
+from catad.category.terms import D
+from catad.category.wiring import Builder, share
 from catad.scalar import Node, Type, apply, const, param
 from catad.scalar.simplify import FALSE
 from catad.simt.arrays import FIRST, Array, Repeat, State, made_in, nodes_of, touched
-from catad.simt.lanes import Lanes
 from catad.simt.lower import Found, Lowering
-from catad.simt.trips import FEW, FLOAT, MOST, at_once, most_trips
-from catad.spaces import Tensor
-from catad.terms import D
-from catad.vector.generate import Iota
-from catad.vector.loop import WhileLoop
-from catad.vector.reduce import any as any_of
-from catad.vector.reduce import max as max_of
-from catad.vector.sweep import Swept
-from catad.wiring import Builder, share
+from catad.simt.parallel_trips import FEW, FLOAT, MOST, at_once, most_trips
+from catad.simt.thread_axes import Lanes
+from catad.vector.folds.reduce import any as any_of
+from catad.vector.folds.reduce import max as max_of
+from catad.vector.loops.loop import WhileLoop
+from catad.vector.loops.sweep import Swept
+from catad.vector.pointwise.generate import Iota
 
 if TYPE_CHECKING:
-    from catad.wiring import Wire
+    from catad.category.wiring import Wire
 
 
 

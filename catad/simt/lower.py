@@ -15,33 +15,33 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from catad import errors, scalar
-from catad.linear.contract import contract
-from catad.linear.gather import Gathered, ScatterAdded, rows_of
-from catad.linear.reindex import axis, whole
+from catad.category.constant import Constant
+from catad.linear.families.contract import contract
+from catad.linear.families.gather import Gathered, ScatterAdded, rows_of
+from catad.linear.families.reindex import axis, whole
 from catad.scalar import Function, Node, Type, apply, const, param
 from catad.scalar.simplify import FALSE, TRUE, replace
 from catad.simt.affine import Box, Form, Forms, both, boxed, conjuncts, injective
 from catad.simt.arrays import Array, Atomic, Barrier, Bounded, Declare, Load, Repeat, Site, Step, Store, has_barriers
 from catad.simt.barriers import reached
-from catad.simt.lanes import Lanes
 from catad.simt.phases import Phase
 from catad.simt.python_numbers import adapted
 from catad.simt.stores import store
+from catad.simt.thread_axes import Lanes
 from catad.simt.versions import Versions
 from catad.simt.views import unwindow, viewable, window
-from catad.vector.by_bin import PrefixByBin
-from catad.vector.constant import Constant
-from catad.vector.fold_by_bin import FoldByBin
-from catad.vector.generate import Iota
-from catad.vector.index import Ended, InRange
-from catad.vector.known_indices import gathered
-from catad.vector.map import mapped
-from catad.vector.merge_axes import reshaped
-from catad.vector.monoid import Monoid, monoid_of
-from catad.vector.shape import moved
+from catad.vector.bins.fold_by_bin import FoldByBin
+from catad.vector.bins.prefixes_by_bin import PrefixByBin
+from catad.vector.folds.merge_axes import reshaped
+from catad.vector.folds.monoid import Monoid, monoid_of
+from catad.vector.indexing.gather import Ended, InRange
+from catad.vector.indexing.static_indices import gathered
+from catad.vector.pointwise.generate import Iota
+from catad.vector.pointwise.map import mapped
+from catad.vector.shapes.shape import moved
 
 if TYPE_CHECKING:
-    from catad.wiring import Builder, Wire
+    from catad.category.wiring import Builder, Wire
 
 
 class Found(NamedTuple):

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from catad import errors
-from catad.boxes import box
-from catad.engine.in_force import every_call
-from catad.simt.lanes import Lanes
-from catad.spaces import Tensor
-from catad.vector.index import Integers, LastWriter
+from catad.category.boxes import box
+from catad.category.spaces import Tensor
+from catad.simt.thread_axes import Lanes
+from catad.support.current_engine import every_call
+from catad.vector.indexing.gather import Integers, LastWriter
 
 if TYPE_CHECKING:
-    from catad.wiring import Builder, Wire
+    from catad.category.wiring import Builder, Wire
 
 
 class Stored(NamedTuple):

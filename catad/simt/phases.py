@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from catad.boxes import box
-from catad.engine.in_force import every_call
-from catad.linear.gather import spread_over
+from catad.category.boxes import box
+from catad.category.spaces import Tensor
+from catad.linear.families.gather import spread_over
 from catad.scalar import Node
 from catad.scalar.simplify import FALSE
 from catad.simt.affine import conjuncts
 from catad.simt.arrays import Array, Site
 from catad.simt.one_writer import Stored
-from catad.spaces import Tensor
-from catad.vector.index import Integers
-from catad.vector.loop import After
+from catad.support.current_engine import every_call
+from catad.vector.indexing.gather import Integers
+from catad.vector.loops.loop import After
 
 if TYPE_CHECKING:
+    from catad.category.wiring import Builder, Wire
     from catad.simt.lower import Lowering
-    from catad.wiring import Builder, Wire
 
 
 class Touch(NamedTuple):

@@ -17,21 +17,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from catad import errors, scalar
-from catad.boxes import box
-from catad.capture import check_not_captured
-from catad.engine.in_force import checks
-from catad.linear.gather import spread_over
+from catad.category.boxes import box
+from catad.category.constant import Constant
+from catad.linear.families.gather import spread_over
 from catad.scalar import Function, Node, param
 from catad.scalar.simplify import replace
 from catad.simt.arrays import LINEAR, Array, Atomic, B, Barrier, Body, Bounded, Declare, Load, Repeat, Site, Step, Store, T
 from catad.simt.barriers import agree
+from catad.simt.intrinsics import WARP
 from catad.simt.read import Dims
-from catad.simt.words import WARP
-from catad.vector.constant import Constant
-from catad.vector.loop import After, Waiting
+from catad.support.current_engine import checks
+from catad.values.stream_capture import check_not_captured
+from catad.vector.loops.loop import After, Waiting
 
 if TYPE_CHECKING:
-    from catad.wiring import Builder, Wire
+    from catad.category.wiring import Builder, Wire
 
 MOST_STATEMENTS = 4096
 """So many statements of all threads are compared by the check that comes by itself; `ct.testing.check_races` has no such end."""

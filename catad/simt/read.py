@@ -10,32 +10,19 @@ from typing import Any
 import numpy as np
 
 from catad import errors
+from catad.category.spaces import Tensor
 from catad.errors import ScalarError
 from catad.scalar import Node, apply, const, param, truth
-from catad.scalar.callables import scalar
-from catad.scalar.frames import RESULT, RETURNED
-from catad.scalar.read_expressions import BINARY
+from catad.scalar.reading.callables import scalar
+from catad.scalar.reading.expressions import BINARY
+from catad.scalar.reading.frames import RESULT, RETURNED
+from catad.scalar.reading.values import arithmetic, attribute
 from catad.scalar.simplify import FALSE, TRUE
-from catad.scalar.values import arithmetic, attribute
-from catad.simt import words
-from catad.simt.arrays import (
-    LINEAR,
-    Array,
-    Atomic,
-    B,
-    Barrier,
-    Body,
-    Declare,
-    Load,
-    Site,
-    Store,
-    T,
-    touched,
-)
+from catad.simt import intrinsics
+from catad.simt.arrays import LINEAR, Array, Atomic, B, Barrier, Body, Declare, Load, Site, Store, T, touched
+from catad.simt.intrinsics import WARP, Coordinates, Group, Lane, Word
 from catad.simt.read_loops import LoopReader
 from catad.simt.unused import without_unused
-from catad.simt.words import WARP, Coordinates, Group, Lane, Word
-from catad.spaces import Tensor
 
 
 @dataclass(frozen=True, repr=False)
@@ -401,7 +388,7 @@ def instead_of(word: str) -> str:
 def simt_words() -> list[str]:
     """All words of kernels."""
     found = []
-    for name, thing in vars(words).items():
+    for name, thing in vars(intrinsics).items():
         if isinstance(thing, Word | Coordinates | Lane):
             found.append(name)
         elif isinstance(thing, Group):

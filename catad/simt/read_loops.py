@@ -8,12 +8,12 @@ from typing import Any
 
 from catad.errors import ScalarError
 from catad.scalar import Node, apply, const, param, truth
-from catad.scalar.callables import scalar
-from catad.scalar.find_source import names_bound
-from catad.scalar.frames import BROKEN, CONTINUED, RESULT, RETURNED, Range, Unbound
 from catad.scalar.ir import leaves, tree_of, unflatten
-from catad.scalar.read_control import UNROLL_TRIPS, Limit, numeric
-from catad.scalar.reader import Reader
+from catad.scalar.reading.callables import scalar
+from catad.scalar.reading.find_source import names_bound
+from catad.scalar.reading.frames import BROKEN, CONTINUED, RESULT, RETURNED, Range, Unbound
+from catad.scalar.reading.reader import Reader
+from catad.scalar.reading.statements import UNROLL_TRIPS, Limit, numeric
 from catad.scalar.simplify import FALSE, TRUE
 from catad.simt.arrays import FIRST, Bounded, Repeat, State, Step
 

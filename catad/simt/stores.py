@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from catad import scalar
-from catad.linear.gather import Gathered, rows_of
+from catad.linear.families.gather import Gathered, rows_of
 from catad.scalar import Node, apply, param
 from catad.scalar.simplify import FALSE, TRUE
 from catad.simt.affine import Box, Form, both, boxed, injective
@@ -19,13 +19,13 @@ from catad.simt.arrays import Array, Site
 from catad.simt.one_writer import OneWriter, Stored
 from catad.simt.versions import Piece
 from catad.simt.views import window
-from catad.vector.index import LastWriter
-from catad.vector.map import mapped
-from catad.vector.merge_axes import reshaped
+from catad.vector.folds.merge_axes import reshaped
+from catad.vector.indexing.gather import LastWriter
+from catad.vector.pointwise.map import mapped
 
 if TYPE_CHECKING:
+    from catad.category.wiring import Wire
     from catad.simt.lower import Lowering
-    from catad.wiring import Wire
 
 
 def store(low: Lowering, site: Site, value: Node) -> None:

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from catad import scalar
-from catad.linear.contract import contract
-from catad.linear.reindex import axis
+from catad.category.constant import Constant
+from catad.linear.families.contract import contract
+from catad.linear.families.reindex import axis
 from catad.scalar import Node, apply, param
 from catad.simt.arrays import Array
-from catad.vector.constant import Constant
-from catad.vector.map import mapped
-from catad.vector.shape import moved
+from catad.vector.pointwise.map import mapped
+from catad.vector.shapes.shape import moved
 
 if TYPE_CHECKING:
-    from catad.wiring import Builder, Wire
+    from catad.category.wiring import Builder, Wire
 
 TOGETHER = 8
 """So many pieces are put on top of an array in one pass."""

@@ -6,15 +6,15 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from catad.linear.contract import contract
-from catad.linear.reindex import Axis, axis, whole
-from catad.linear.windows import Progression, Windowed, fits, summed
+from catad.linear.families.contract import contract
+from catad.linear.families.reindex import Axis, axis, whole
+from catad.linear.families.windows import Progression, Windowed, fits, summed
 from catad.simt.affine import Form
-from catad.vector.merge_axes import reshaped
-from catad.vector.shape import moved
+from catad.vector.folds.merge_axes import reshaped
+from catad.vector.shapes.shape import moved
 
 if TYPE_CHECKING:
-    from catad.wiring import Builder, Wire
+    from catad.category.wiring import Builder, Wire
 
 ROOM = 4
 """A view may pad an array to so many times the entries of the array and the threads together."""

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from catad import errors
-from catad.spaces import Value, flatten, rebuild, space_of
-from catad.terms import D
+from catad.category.spaces import Value, flatten, rebuild, space_of
+from catad.category.terms import D
 from catad.testing.values import floats, largest, moved_by, unit_roundoff
 
 

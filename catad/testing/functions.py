@@ -13,22 +13,22 @@ from typing import Any
 import numpy as np
 
 from catad import errors
-from catad.boxes import Nesting, Primitive
+from catad.category.boxes import Nesting, Primitive
+from catad.category.spaces import Space, Value, flatten, rebuild, space_of
+from catad.category.trip_counts import as_first_met
+from catad.category.wiring import Wiring, wire
+from catad.derivative.functors import reverse_differential
 from catad.engine.choice import use_engine
-from catad.functors import reverse_differential
-from catad.linear.either import Choose
-from catad.program import Line, Program
-from catad.spaces import Space, Value, flatten, rebuild, space_of
 from catad.testing.grads import check_grads
 from catad.testing.values import direction, largest, require
 from catad.traced.captured import Captured, content, plain_function, same_content
-from catad.traced.form import Form
 from catad.traced.function import Function, function
+from catad.traced.programs.program import Line, Program
 from catad.traced.recorder import TRACES, current_trace
-from catad.trees import plain
-from catad.trip_counts import as_first_met
-from catad.vector.batching import BatchedMap
-from catad.wiring import Wiring, wire
+from catad.traced.signature import Form
+from catad.values.trees import plain
+from catad.vector.loops.batching import BatchedMap
+from catad.vector.loops.either import Choose
 
 Check = Callable[["_Case"], None]
 _CHECKS: dict[str, tuple[str, Check]] = {}

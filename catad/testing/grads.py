@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from catad import errors
-from catad.functors import differential, reverse_differential, tangent
-from catad.spaces import Value, space_of
-from catad.terms import D, morphism
+from catad.category.spaces import Value, space_of
+from catad.category.terms import D, morphism
+from catad.derivative.functors import differential, reverse_differential, tangent
 from catad.testing.differences import Slope, slope
 from catad.testing.values import as_point, direction, inner, norm, require
 

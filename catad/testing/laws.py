@@ -19,16 +19,16 @@ from typing import Any
 import numpy as np
 
 from catad import errors
-from catad.documented import documented
-from catad.functors import differential, reverse_differential, tangent
-from catad.rearrange import assoc_l, assoc_r, dup, exl, exr, it, proj, swap
-from catad.spaces import Product, Space, Tensor, Value, flatten, rebuild, space_of
-from catad.terms import D, compose, cross, fork, identity, morphism
+from catad.category.constant import const
+from catad.category.rearrange import assoc_l, assoc_r, dup, exl, exr, it, proj, swap
+from catad.category.spaces import Product, Space, Tensor, Value, flatten, rebuild, space_of
+from catad.category.terms import D, compose, cross, fork, identity, morphism
+from catad.category.wiring import wire
+from catad.derivative.functors import differential, reverse_differential, tangent
+from catad.support.help import documented
 from catad.testing.values import ROUNDING, as_point, direction, inner, norm, nothing, require, unit_roundoff
-from catad.vector.constant import const
-from catad.vector.map import map as pointwise
-from catad.vector.pointwise import add
-from catad.wiring import wire
+from catad.vector.pointwise.map import map as pointwise
+from catad.vector.pointwise.operators import add
 
 Check = Callable[["Case"], None]
 

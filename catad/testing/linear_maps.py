@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from catad import errors
+from catad.category.spaces import Tensor, Value, flatten, rebuild, space_of
 from catad.linear.map import LinearMap
-from catad.spaces import Tensor, Value, flatten, rebuild, space_of
 from catad.testing.values import ROUNDING, direction, floats, inner, require, unit_roundoff
 
 

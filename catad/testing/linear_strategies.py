@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from catad.derive import linearize
+from catad.category.rearrange import exr
+from catad.category.spaces import Product, Space, Tensor
+from catad.category.terms import D, fork, identity
+from catad.jacobians.at_point import linearize
 from catad.linear import constructors as make
 from catad.linear.map import LinearMap
-from catad.rearrange import exr
-from catad.spaces import Product, Space, Tensor
-from catad.terms import D, fork, identity
 from catad.testing.strategies import array, hypothesis, point
 from catad.testing.vocabulary import Style, term
-from catad.vector.map import map as pointwise
-from catad.vector.shape import broadcast_to, flip, pad, reshape, transpose
-from catad.vector.shape import slice as slice_
-from catad.vector.shape import sum as sum_
+from catad.vector.pointwise.map import map as pointwise
+from catad.vector.shapes.shape import broadcast_to, flip, pad, reshape, transpose
+from catad.vector.shapes.shape import slice as slice_
+from catad.vector.shapes.shape import sum as sum_
 
 Family = Callable[[Any, Tensor, bool], LinearMap]
 

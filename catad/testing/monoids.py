@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from catad import errors, scalar
-from catad.spaces import Value, as_leaves, flatten, space_of
+from catad.category.spaces import Value, as_leaves, flatten, space_of
 from catad.testing.values import difference, largest, require
-from catad.vector.monoid import Monoid, monoid_of
+from catad.vector.folds.monoid import Monoid, monoid_of
 
 
 def check_monoid(op: Any, neutral: Any, values: Sequence[Any], exact: bool = False) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from catad import errors
+from catad.category.spaces import Tensor
 from catad.simt.kernel import Launch
 from catad.simt.races import Lockstep
 from catad.simt.read import Dims
-from catad.spaces import Tensor
 
 
 def check_races(launch: Launch, *args: Any) -> None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from catad.derive import jvp, linearize, vjp
-from catad.functors import differential, reverse_differential
-from catad.jacobians import jacobian
-from catad.spaces import Value
-from catad.terms import D
+from catad.category.spaces import Value
+from catad.category.terms import D
+from catad.derivative.functors import differential, reverse_differential
+from catad.jacobians.at_point import jvp, linearize, vjp
+from catad.jacobians.jacobian import jacobian
 from catad.testing.differences import slope
 from catad.testing.laws import Case, law
 from catad.testing.values import floats, require

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors
-from catad.spaces import Product, Space, Tensor, Value, rebuild
-from catad.terms import D, compose
+from catad.category.spaces import Product, Space, Tensor, Value, rebuild
+from catad.category.terms import D, compose
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from catad import errors
-from catad.arrays import is_weak
+from catad.simt.intrinsics import WARP, running
 from catad.simt.kernel import Launch
 from catad.simt.read import dtype_of
-from catad.simt.words import WARP, running
 from catad.testing.races import arguments
+from catad.values.arrays import is_weak
 
 
 class Access(NamedTuple):

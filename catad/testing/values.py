@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from catad import errors
-from catad.spaces import Space, Tensor, Value, as_leaves, flatten, rebuild, space_of
+from catad.category.spaces import Space, Tensor, Value, as_leaves, flatten, rebuild, space_of
 
 ROUNDING = 256  # units in the last place, of the largest number beside it, that two ways of computing may differ by
 

@@ -8,23 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from catad.lifted import lift
+from catad.category.constant import const
+from catad.category.rearrange import assoc_l, assoc_r, dup, exl, exr, proj, swap
+from catad.category.spaces import Product, Space, Tensor
+from catad.category.terms import D, compose, cross, fork, identity
 from catad.linear.constructors import dense, scale
-from catad.rearrange import assoc_l, assoc_r, dup, exl, exr, proj, swap
-from catad.spaces import Product, Space, Tensor
-from catad.terms import D, compose, cross, fork, identity
 from catad.testing.strategies import array, hypothesis
-from catad.vector.constant import const
-from catad.vector.contract import einsum, matmul
-from catad.vector.fold import fold
-from catad.vector.histogram import histogram
-from catad.vector.index import gather, scatter, scatter_add
-from catad.vector.map import map as pointwise
-from catad.vector.pointwise import WORDS, add, neg, sub
-from catad.vector.scan import recurrence, scan
-from catad.vector.shape import broadcast_to, concatenate, flip, pad, replicate, reshape, stack, transpose
-from catad.vector.shape import slice as slice_
-from catad.vector.shape import sum as sum_
+from catad.vector.bins.histogram import histogram
+from catad.vector.folds.contract import einsum, matmul
+from catad.vector.folds.fold import fold
+from catad.vector.indexing.gather import gather, scatter, scatter_add
+from catad.vector.lift import lift
+from catad.vector.pointwise.map import map as pointwise
+from catad.vector.pointwise.operators import WORDS, add, neg, sub
+from catad.vector.scans.scan import recurrence, scan
+from catad.vector.shapes.shape import broadcast_to, concatenate, flip, pad, replicate, reshape, stack, transpose
+from catad.vector.shapes.shape import slice as slice_
+from catad.vector.shapes.shape import sum as sum_
 
 Draw = Any  # the function of Hypothesis that draws from a strategy
 LARGEST = 32  # entries of a drawn term's results

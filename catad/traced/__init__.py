@@ -5,32 +5,32 @@ The names here are what the driver asks of control flow and of indices, which fu
 
 from typing import TYPE_CHECKING
 
-from catad.first_use import first_use
+from catad.support.lazy_names import first_use
 
 if TYPE_CHECKING:
-    from catad.traced.branch import Bound as Bound
-    from catad.traced.branch import Branch as Branch
-    from catad.traced.branch import choose_values as choose_values
-    from catad.traced.comprehended import comprehended as comprehended
-    from catad.traced.counted import CountedLoop as CountedLoop
-    from catad.traced.indexing import getitem as getitem
-    from catad.traced.joined_paths import joined_paths as joined_paths
-    from catad.traced.loop import ForLoop as ForLoop
-    from catad.traced.loop import Names as Names
-    from catad.traced.loop import WhileLoop as WhileLoop
-    from catad.traced.outputs import item as item
-    from catad.traced.outputs import whole as whole
-    from catad.traced.slicing import has_traced_bounds as has_traced_bounds
-    from catad.traced.steps import TracedRange as TracedRange
+    from catad.traced.arrays.indexing import getitem as getitem
+    from catad.traced.arrays.slicing import has_traced_bounds as has_traced_bounds
+    from catad.traced.control.branch import Bound as Bound
+    from catad.traced.control.branch import Branch as Branch
+    from catad.traced.control.branch import choose_values as choose_values
+    from catad.traced.control.comprehensions import comprehended as comprehended
+    from catad.traced.control.counted_loops import CountedLoop as CountedLoop
+    from catad.traced.control.join_paths import joined_paths as joined_paths
+    from catad.traced.control.loop import ForLoop as ForLoop
+    from catad.traced.control.loop import Names as Names
+    from catad.traced.control.loop import WhileLoop as WhileLoop
+    from catad.traced.control.loop_items import TracedRange as TracedRange
+    from catad.traced.control.loop_outputs import item as item
+    from catad.traced.control.loop_outputs import whole as whole
 
 first_use(__name__, {
-    "traced.branch": "Bound Branch choose_values",
-    "traced.comprehended": "comprehended",
-    "traced.counted": "CountedLoop",
-    "traced.indexing": "getitem",
-    "traced.joined_paths": "joined_paths",
-    "traced.loop": "ForLoop Names WhileLoop",
-    "traced.outputs": "item whole",
-    "traced.slicing": "has_traced_bounds",
-    "traced.steps": "TracedRange",
+    "traced.control.branch": "Bound Branch choose_values",
+    "traced.control.comprehensions": "comprehended",
+    "traced.control.counted_loops": "CountedLoop",
+    "traced.arrays.indexing": "getitem",
+    "traced.control.join_paths": "joined_paths",
+    "traced.control.loop": "ForLoop Names WhileLoop",
+    "traced.control.loop_outputs": "item whole",
+    "traced.arrays.slicing": "has_traced_bounds",
+    "traced.control.loop_items": "TracedRange",
 })  # fmt: skip

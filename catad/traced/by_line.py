@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from catad import errors
+from catad.category.spaces import flatten
+from catad.category.terms import Compose, D, Fork
+from catad.category.text import ordered
+from catad.engine.program import run
 from catad.errors.places import Place
-from catad.late import late
-from catad.program import Program, substituted
-from catad.spaces import flatten
-from catad.syntax import ordered
-from catad.terms import Compose, D, Fork
-from catad.vector.choose import Chosen
-from catad.vector.loop import WhileLoop
-from catad.vector.sweep import Swept
+from catad.traced.programs.program import Program, substituted
+from catad.vector.loops.choose import Chosen
+from catad.vector.loops.loop import WhileLoop
+from catad.vector.loops.sweep import Swept
 
 Watch = Callable[[D, Any, Any, "Place | None"], None]  # of a term, its argument, its result, and the place of its line
 
@@ -44,7 +44,7 @@ def run_watched(term: D, value: Any, watch: Watch, place: Place | None = None) -
     if isinstance(term, Swept):
         return _steps(term, value, watch, place)
     try:
-        made = term(value) if not isinstance(value, tuple) or value else late().run(term, ())
+        made = term(value) if not isinstance(value, tuple) or value else run(term, ())
     except errors.CatadError as error:
         errors.show_source(error, place)
         raise

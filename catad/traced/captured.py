@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from catad import errors
-from catad.arrays import array_module
-from catad.buffers import same_bits
-from catad.frozen import changes_itself, names_of, users_class, written_by_user
-from catad.terms import D
-from catad.traced.rewrite import has_source
-from catad.traced.unbound import Undecided
-from catad.traced.watched import Watch, is_closed
-from catad.trees import entries_of
+from catad.category.terms import D
+from catad.traced.mutation_checks import Watch, is_closed
+from catad.traced.rewriting.rewrite import has_source
+from catad.traced.rewriting.unbound_locals import Undecided
+from catad.values.arrays import array_module
+from catad.values.buffers import same_bits
+from catad.values.frozen_functions import changes_itself, names_of, users_class, written_by_user
+from catad.values.trees import entries_of
 
 _MISSING = object()
 _FEW = 1 << 16  # bytes of an array that are compared as one text

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from catad.boxes import Primitive, box
-from catad.linear.delta import identity
-from catad.linear.gather import spread_over
+from catad.category.boxes import Primitive, box
+from catad.category.spaces import Tensor
+from catad.category.wiring import Builder, Wire
+from catad.linear.families.delta import identity
+from catad.linear.families.gather import spread_over
 from catad.linear.structure import Rule
-from catad.spaces import Tensor
-from catad.traced.stand_in import Traced, computed
-from catad.wiring import Builder, Wire
+from catad.traced.arrays.stand_in import Traced, computed
 
 _watching: ContextVar[bool] = ContextVar("catad_debug_nans", default=False)
 

@@ -18,29 +18,30 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from catad import errors
-from catad.late import late
-from catad.program import Notes, Program
-from catad.recent import Recent
-from catad.spaces import Product, Space, rebuild
-from catad.terms import D
+from catad.category.spaces import Product, Space, rebuild
+from catad.category.terms import D
+from catad.category.wiring import share
+from catad.support.late import late
+from catad.support.lru import Recent
+from catad.traced.arrays.layout import in_c_order
+from catad.traced.arrays.naming import captured
+from catad.traced.arrays.stand_in import Traced, fresh, var_of
 from catad.traced.captured import Captured, bytes_around, outside, reads
-from catad.traced.decisions import give_up_merging, on_a_path
-from catad.traced.driver import Driver
-from catad.traced.explore import Path, explored, join
-from catad.traced.form import Form, form_of_factors, name_of, takes_the_whole, tree_of_space, visible_signature
-from catad.traced.layout import in_c_order
-from catad.traced.naming import captured
-from catad.traced.opened import Open, measuring
+from catad.traced.control.decisions import give_up_merging, on_a_path
+from catad.traced.control.explore import Path, explored, join
+from catad.traced.open_terms import Open, measuring
 from catad.traced.pickling import Reference
+from catad.traced.programs.program import Notes, Program
 from catad.traced.recorder import Findings, Restart, Trace, Var, the_trace, tracing
-from catad.traced.rewrite import rewritten
-from catad.traced.stand_in import Traced, fresh, var_of
-from catad.traced.unbound import settled
-from catad.trees import Static, Tree, plain
-from catad.wiring import share
+from catad.traced.rewriting.rewrite import rewritten
+from catad.traced.rewriting.unbound_locals import settled
+from catad.traced.signature import Form, form_of_factors, name_of, takes_the_whole, tree_of_space, visible_signature
+from catad.traced.trace import Driver
+from catad.values.trees import Static, Tree, plain
+from catad.vector.pointwise.map import map as ct_map
 
 if TYPE_CHECKING:
-    from catad.wiring import Builder, Wires
+    from catad.category.wiring import Builder, Wires
 
 class Key:
     """A Python function for comparisons: the same function object with the same static values."""
@@ -476,7 +477,7 @@ def _dated(made: Function) -> Function:
 def function_term(fn: Any) -> D:
     """The morphism of a Python function that stands where a morphism is expected."""
     if isinstance(fn, np.ufunc):
-        return late().map(fn)
+        return ct_map(fn)
     found = _plain.get(Key(fn))
     if found is None or found.captured.changed is not None:
         found = _plain[Key(fn)] = function(fn)

@@ -12,7 +12,7 @@ from types import FunctionType
 from typing import Any
 
 from catad import errors
-from catad.terms import D
+from catad.category.terms import D
 
 
 class Reference:

@@ -18,14 +18,14 @@ from weakref import WeakSet
 import numpy as np
 
 from catad import errors
-from catad.engine import notices
+from catad.category.constant import Constant, const
+from catad.category.spaces import Product, Space, Tensor, flatten, space_like
+from catad.category.terms import D
+from catad.category.wiring import Builder, Wire
+from catad.errors import notices
 from catad.errors.places import Place, called, shown
-from catad.late import late
-from catad.program import Calls, Line, Notes, Program, in_normal_form
-from catad.spaces import Product, Space, Tensor, flatten, space_like
-from catad.terms import D
-from catad.vector.constant import Constant
-from catad.wiring import Builder, Wire
+from catad.traced.programs.program import Calls, Line, Notes, Program, in_normal_form
+from catad.vector.shapes.shape import broadcast_to
 
 
 class Var:
@@ -81,9 +81,9 @@ class Region:
         self.writer: dict[int, Sequence[Var]] = {}  # by the number of a wire: the arguments of the line that gives it
         self.rows: dict[int, Row] = {}  # by the number of a wire: of what it is a row
         self.known: dict[int, Any] = {}  # by the number of a wire: the loop whose unrolling makes it a known number
-        self.widened: dict[int, Any] = {}  # by the number of a wire: a narrower dtype that it may have (`widened.py`)
+        self.widened: dict[int, Any] = {}  # by the number of a wire: a narrower dtype that it may have (`arrays/promotion.py`)
         self.outer: dict[int, Var] = {}  # by the number of an input: the variable that it stands for
-        self.forms: dict[int, Any] = {}  # by the number of a wire: the normal form of a whole number (`affine.py`)
+        self.forms: dict[int, Any] = {}  # by the number of a wire: the normal form of a whole number (`arrays/affine.py`)
         self.bounds: dict[int, Any] = {}  # by the number of a wire: between what the number lies
         self.things: dict[int, Any] = {}  # lists and objects that were made here, by their identity
         self.dropped = False  # it has been recorded again
@@ -136,7 +136,7 @@ class Region:
         """A variable for a number or an array that depends on no argument."""
         name = self.trace.captured.get(id(value))
         value = in_one_form(value)
-        made = self.record(_uniform(value) if isinstance(value, Uniform) else late().const(value[()]), (), None)
+        made = self.record(_uniform(value) if isinstance(value, Uniform) else const(value[()]), (), None)
         made.name = name
         return made if made.weak is weak and made.constant is not None else Var(self, made.wire, weak, value)
 
@@ -242,7 +242,7 @@ _FEW = 16  # entries of an array that is written out
 
 
 def _uniform(value: Uniform) -> D:
-    return late().const(value.number) >> late().broadcast_to(value.shape)
+    return const(value.number) >> broadcast_to(value.shape)
 
 
 def _wire(var: Var) -> Wire:

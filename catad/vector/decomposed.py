@@ -9,18 +9,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from catad import errors
-from catad.boxes import Primitive
-from catad.late import late
+from catad.category.boxes import Primitive
+from catad.category.spaces import Space, Tensor, product
+from catad.category.terms import D
+from catad.category.wiring import wire
 from catad.linear.batch import batch
-from catad.linear.block import assemble
-from catad.linear.gather import spread_over
+from catad.linear.families.block import assemble
+from catad.linear.families.gather import spread_over
 from catad.linear.structure import Rule
-from catad.spaces import Space, Tensor, product
-from catad.terms import D
-from catad.wiring import wire
+from catad.support.late import late
 
 if TYPE_CHECKING:
-    from catad.wiring import Builder, Wire
+    from catad.category.wiring import Builder, Wire
 
 
 class Decomposed(Primitive):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
-from catad.boxes import box
-from catad.documented import documented
-from catad.spaces import Tensor, flatten, rebuild
-from catad.terms import D
-from catad.vector.passed_on import PassedOn
+from catad.category.boxes import box
+from catad.category.spaces import Tensor, flatten, rebuild
+from catad.category.terms import D
+from catad.support.help import documented
+from catad.vector.derivative_carriers import PassedOn
 
 if TYPE_CHECKING:
-    from catad.wiring import Builder, Wire, Wires
+    from catad.category.wiring import Builder, Wire, Wires
 
 
 @box

@@ -19,8 +19,8 @@ import planning
 import small_matrices
 
 import catad as ct
-from catad import jacobian_programs
-from catad.planner.measure import Measured, measured
+from catad.jacobians import jacobian_programs
+from catad.planner.costs.measure import Measured, measured
 
 Case = tuple[Any, Any, str]  # a program, its point, the form of the Jacobian
 SIZES = 2  # of each family, the smaller ones

@@ -25,7 +25,7 @@ import numpy as np
 from measuring import Bound
 
 import catad as ct
-from catad.term_cache import forget
+from catad.category.cache import forget
 
 GMM = """
 import math

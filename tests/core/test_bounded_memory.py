@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad import recent, term_cache
-from catad.recent import Recent, remembered
+from catad.category import cache
+from catad.support import lru
+from catad.support.lru import Recent, remembered
 from catad.traced import function as traced
-from catad.traced import operators
+from catad.traced.arrays import operators
 
 X = np.linspace(0.5, 1.5, 8)
 MADE = 6  # new functions in a measurement
@@ -122,8 +123,8 @@ COMPILED = [by_map, by_gradient, by_loop, by_scan, by_bins]
 
 def forget() -> None:
     """Let go of all that is kept; so what is still there was never bounded."""
-    recent.forget()
-    term_cache.forget()
+    lru.forget()
+    cache.forget()
     for name, module in list(sys.modules.items()):
         if name.split(".")[0] == "catad" and module is not None:
             for thing in list(vars(module).values()):
@@ -174,8 +175,8 @@ def test_nothing_is_kept_without_bounds(way: Callable[[float], None], engine: st
 def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Bounds that a few functions reach."""
     forget()
-    monkeypatch.setattr(recent, "RESULTS", 64)
-    for each in (term_cache._equal, traced._dates, traced._plain, operators._plain):
+    monkeypatch.setattr(lru, "RESULTS", 64)
+    for each in (cache._equal, traced._dates, traced._plain, operators._plain):
         monkeypatch.setattr(each, "size", 8)
     yield
     forget()
@@ -199,7 +200,7 @@ def test_what_is_kept_has_bounds(way: Callable[[float], None], small: None) -> N
 @pytest.mark.numpy_only
 def test_functions_that_nobody_has_hold_few_arrays(memory: Callable[[], int], monkeypatch: pytest.MonkeyPatch) -> None:
     forget()
-    monkeypatch.setattr(recent, "HELD", 1 << 20)
+    monkeypatch.setattr(lru, "HELD", 1 << 20)
     most = 0
     for k in range(40):
         wide = np.full(1 << 14, float(k))  # an eighth of that
@@ -213,8 +214,8 @@ def test_functions_that_nobody_has_hold_few_arrays(memory: Callable[[], int], mo
 
 
 def test_results_are_forgotten_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    recent.forget()
-    monkeypatch.setattr(recent, "RESULTS", 10)
+    lru.forget()
+    monkeypatch.setattr(lru, "RESULTS", 10)
     calls = []
 
     @remembered
@@ -232,7 +233,7 @@ def test_results_are_forgotten_together(monkeypatch: pytest.MonkeyPatch) -> None
     assert heavy(8) == 8 and light.cache_info().currsize == 0
     for k in range(1000):
         assert light(k) == k and light.cache_info().currsize <= 10
-    recent._remembered[:] = [each for each in recent._remembered if each not in (light, heavy)]
+    lru._remembered[:] = [each for each in lru._remembered if each not in (light, heavy)]
 
 
 def test_a_forgotten_function_is_no_earlier_one(monkeypatch: pytest.MonkeyPatch) -> None:

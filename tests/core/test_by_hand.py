@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine.notices import forget
-from catad.functors import fused
-from catad.wiring import wire
+from catad.category.wiring import wire
+from catad.derivative.functors import fused
+from catad.errors.notices import forget
 
 X = np.array([0.5, 1.0, 2.0])
 square = ct.D(lambda x: (x * x, ct.scale(2 * x)))

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad import errors, inside_out
-from catad.term_cache import cached
+from catad import errors
+from catad.category import nesting
+from catad.category.cache import cached
 
 
 @pytest.fixture(autouse=True)
@@ -166,9 +167,9 @@ def test_each_thing_far_down_is_made_once() -> None:
         if k == 100:
             calls.append(k)
             return 0
-        return 1 + inside_out.made(k + 1, lambda: make(k + 1))
+        return 1 + nesting.made(k + 1, lambda: make(k + 1))
 
-    assert inside_out.made(0, lambda: make(0)) == 100
+    assert nesting.made(0, lambda: make(0)) == 100
     assert calls == [100]
 
 

@@ -10,8 +10,8 @@ import scipy.optimize
 import scipy.sparse.linalg
 
 import catad as ct
-from catad.engine.fuse import fuse
-from catad.wiring import wire
+from catad.category.wiring import wire
+from catad.engine.rewrites.fuse import fuse
 
 RNG = np.random.default_rng(7)
 BINS = np.array([0, 2, 2, 0, 7, 1])

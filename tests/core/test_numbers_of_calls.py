@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.spaces import flatten
+from catad.category.spaces import flatten
 
 x, x32, cells = np.arange(1.0, 5.0), np.arange(1.0, 5.0, dtype=np.float32), np.arange(4)
 

@@ -12,14 +12,15 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad import buffers, term_cache
+from catad.category import cache
+from catad.category.wiring import Wiring
 from catad.engine.stages.split import length
-from catad.kept import UNIT
+from catad.jacobians.min_cut import UNIT
+from catad.jacobians.residuals import least_kept
 from catad.planner.heuristics import Work
 from catad.planner.problems.min_cut import MinCut
-from catad.residuals import least_kept
-from catad.vector.map import Map
-from catad.wiring import Wiring
+from catad.values import buffers
+from catad.vector.pointwise.map import Map
 
 pytestmark = pytest.mark.numpy_only
 SCAN = ct.scan(lambda a, b: a + b, 0.0)
@@ -83,7 +84,7 @@ def test_rows_on_which_a_partial_is_constant_are_neither_written_nor_read(
             made.fill(77.0)
         return made
 
-    term_cache.forget()
+    cache.forget()
     monkeypatch.setattr(buffers, "empty", marked)
     monkeypatch.setattr(buffers, "LARGE", 0)  # all results come from there
     with ct.use_engine("cpu"):

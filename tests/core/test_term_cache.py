@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad import term_cache
+from catad.category import cache as term_cache
+from catad.category.cache import Entry, TermCache, cache_of
+from catad.category.trip_counts import TripCount, assuming
+from catad.category.wiring import Wiring
 from catad.engine import program
-from catad.recent import Recent
-from catad.term_cache import Entry, TermCache, cache_of
-from catad.trip_counts import TripCount, assuming
+from catad.support.lru import Recent
 
 ENGINES = ("reference", "cpu")
 HALVE = ct.while_loop(ct.map(lambda x: x > 1.0), ct.map(lambda x: x / 2.0))
@@ -28,7 +29,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     found: list[object] = []
     original = program.Program.__init__
 
-    def counted(self: program.Program, wiring: ct.wiring.Wiring, **options: Any) -> None:
+    def counted(self: program.Program, wiring: Wiring, **options: Any) -> None:
         found.append(wiring)
         original(self, wiring, **options)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.wiring import wire
+from catad.category.wiring import wire
 
 X = np.linspace(0.1, 1.0, 8)
 

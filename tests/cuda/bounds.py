@@ -21,11 +21,11 @@ from catad.engine.cpu.blocked import Blocked, blocked
 from catad.engine.cpu.call import Call
 from catad.engine.cpu.rows import by_rows as cpu_by_rows
 from catad.engine.cuda import steps, target
+from catad.engine.cuda.intrinsics import Simt
 from catad.engine.cuda.kernel import Code
-from catad.engine.cuda.simt import Simt
 from catad.engine.llvm import with_module
 from catad.engine.stages.layout import layout, strides_of
-from catad.scalar import llvm
+from catad.scalar.printing import llvm
 from catad.testing.emulator import EmulatedGpu
 
 from ..engine.compiling import assembly

@@ -25,8 +25,8 @@ import numpy as np
 
 import catad as ct
 from catad.engine.cuda import steps
-from catad.engine.cuda.simt import Simt
-from catad.scalar import llvm
+from catad.engine.cuda.intrinsics import Simt
+from catad.scalar.printing import llvm
 
 from . import bounds
 from .test_ptxas import ARCHITECTURES, PTXAS

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine import keys
+from catad.category.spaces import flatten
+from catad.engine import cache_keys
 from catad.engine.cuda import kernel
-from catad.engine.cuda.simt import Simt
-from catad.scalar.llvm_writer import Writer
-from catad.spaces import flatten
+from catad.engine.cuda.intrinsics import Simt
+from catad.scalar.printing.llvm_writer import Writer
 from catad.testing.emulator import EmulatedGpu
 from catad.testing.emulator.device import EmulatedDevice
 
@@ -36,7 +36,7 @@ def gpu() -> EmulatedGpu:
 @pytest.fixture
 def anew(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """For a planted bug or other sizes: no kernel is known from before, nor will one be known afterwards; and a new engine."""
-    monkeypatch.setattr(keys, "sources", lambda _: None)
+    monkeypatch.setattr(cache_keys, "sources", lambda _: None)
     monkeypatch.setattr(kernel, "_codes", type(kernel._codes)())
     emulated()
     return monkeypatch

@@ -12,12 +12,12 @@ import catad as ct
 from catad.engine.cuda.bins import Accumulate, Onto
 from catad.engine.cuda.boxes import kernels_of
 from catad.engine.cuda.by_bin import at_places
-from catad.engine.cuda.written import Written
+from catad.engine.cuda.indexed_writes import Written
 from catad.errors import LawError
-from catad.linear.gather import Indexing, ScatterAdded, positions
+from catad.linear.families.gather import Indexing, ScatterAdded, positions
 from catad.testing.emulator.device import EmulatedDevice
 from catad.testing.emulator.words import Coroutines
-from catad.vector.overwrite import AddedAt
+from catad.vector.indexing.overwrite import AddedAt
 
 from ..engine.cpu_support import assert_near, assert_same, on
 from ..engine.test_whole_written import drawn

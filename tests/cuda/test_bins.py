@@ -11,7 +11,7 @@ import pytest
 import catad as ct
 from catad.engine.cuda import bins
 from catad.engine.cuda.bins import Accumulate, Finish
-from catad.engine.cuda.simt import Simt
+from catad.engine.cuda.intrinsics import Simt
 from catad.errors import LawError
 from catad.testing.emulator.words import Coroutines
 

@@ -15,34 +15,34 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.boxes import Primitive
-from catad.engine import notices
+from catad.category.boxes import Primitive
+from catad.category.spaces import flatten
 from catad.engine.cuda.boxes import MAKERS, why_enough
 from catad.engine.cuda.device import GPU
-from catad.linear.clear import Cleared, ClearedAt, ClearedWhere, Run
-from catad.linear.dot_within import DotWithin
-from catad.linear.gather import Gathered, Indexing, ScatterAdded
-from catad.linear.previous_state import Origin, PreviousState
-from catad.linear.recurrence import Recurred
-from catad.linear.reindex import Reshaped, StridedCopy, axis, whole
-from catad.linear.windows import Progression, Windowed
-from catad.spaces import flatten
+from catad.errors import notices
+from catad.linear.families.clear import Cleared, ClearedAt, ClearedWhere, Run
+from catad.linear.families.dot_within import DotWithin
+from catad.linear.families.gather import Gathered, Indexing, ScatterAdded
+from catad.linear.families.previous_state import Origin, PreviousState
+from catad.linear.families.recurrence import Recurred
+from catad.linear.families.reindex import Reshaped, StridedCopy, axis, whole
+from catad.linear.families.windows import Progression, Windowed
 from catad.traced.debug import Printed
-from catad.vector.arg_extremum import ArgExtremum, ArgExtremumByBin
-from catad.vector.bins import SortByBin
-from catad.vector.by_bin import PrefixByBin
-from catad.vector.entry_sum import EntrySum
-from catad.vector.fold import Fold
-from catad.vector.fold_by_bin import FoldByBin
-from catad.vector.index import InRange, LastWriter
-from catad.vector.leave_one_out import LeaveOneOutProduct, LeaveOneOutProductByBin
-from catad.vector.loop import After, Ran
-from catad.vector.overwrite import Added, AddedAt, LastOnly, Overwritten, OverwrittenAt
-from catad.vector.positions import SortedPositions
-from catad.vector.scan import Scan
-from catad.vector.segmented import NumberedByFlags, NumberedByLengths
-from catad.vector.shape import Concatenate
-from catad.vector.sort import StableOrder
+from catad.vector.bins.fold_by_bin import FoldByBin
+from catad.vector.bins.prefixes_by_bin import PrefixByBin
+from catad.vector.bins.searchsorted import SortedPositions
+from catad.vector.bins.sort import StableOrder
+from catad.vector.bins.sorted_bins import SortByBin
+from catad.vector.folds.arg_extremum import ArgExtremum, ArgExtremumByBin
+from catad.vector.folds.entry_sum import EntrySum
+from catad.vector.folds.fold import Fold
+from catad.vector.folds.leave_one_out import LeaveOneOutProduct, LeaveOneOutProductByBin
+from catad.vector.indexing.gather import InRange, LastWriter
+from catad.vector.indexing.overwrite import Added, AddedAt, LastOnly, Overwritten, OverwrittenAt
+from catad.vector.loops.loop import After, Ran
+from catad.vector.scans.scan import Scan
+from catad.vector.scans.segmented import NumberedByFlags, NumberedByLengths
+from catad.vector.shapes.shape import Concatenate
 
 from ..engine.cpu_support import assert_near, on
 from ..fake_cupy import FakeArray, fake

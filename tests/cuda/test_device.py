@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine import choice, notices
+from catad.engine import choice
 from catad.engine.cuda import device
 from catad.engine.cuda.device import GPU
+from catad.errors import notices
 
 from ..fake_cupy import fake
 from ..fake_cupy import fake as cupy_itself
@@ -167,7 +168,7 @@ def test_an_open_profile_does_not_break_capture() -> None:
 
 
 def test_a_cost_profile_of_the_device_is_measured_and_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from catad.planner import calibrate
+    from catad.planner.costs import calibrate
 
     for name, size in (("LARGE", 1 << 10), ("SIDE", 8), ("ROUNDS", 1)):
         monkeypatch.setattr(calibrate, name, size)

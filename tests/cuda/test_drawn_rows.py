@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.spaces import flatten
+from catad.category.spaces import flatten
 
 from .support import emulated
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine import notices
+from catad.category.spaces import flatten
 from catad.engine.cuda.device import GPU
-from catad.spaces import flatten
+from catad.errors import notices
 
 from ..engine.cpu_support import assert_same
 from ..fake_cupy import FakeArray, fake

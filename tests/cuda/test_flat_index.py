@@ -14,8 +14,8 @@ from catad.engine.cuda.flat_index import FlatIndexed, positions
 from catad.errors import IndexRangeError
 from catad.testing.emulator.device import EmulatedDevice
 from catad.testing.emulator.words import Coroutines
-from catad.vector.flat_index import FlatIndex
-from catad.vector.keys import Along
+from catad.vector.indexing.flat_index import FlatIndex
+from catad.vector.indexing.keys import Along
 
 from .support import SEEDS, anew
 

@@ -10,7 +10,7 @@ import pytest
 import catad as ct
 from catad.engine.cuda import folds
 from catad.engine.cuda.folds import FoldRows, Folds
-from catad.engine.cuda.simt import Simt
+from catad.engine.cuda.intrinsics import Simt
 from catad.errors import LawError
 from catad.testing.emulator.words import Coroutines
 

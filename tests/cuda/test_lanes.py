@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine import notices
 from catad.engine.cuda import launch
 from catad.engine.cuda.lanes import Lanes
 from catad.engine.cuda.rows import RowsKernel
 from catad.engine.text.cascade import Cascade
+from catad.errors import notices
 
 from ..engine.cpu_support import assert_same, on
 from .support import SEEDS, EmulatedGpu, anew, emulated, gpu, on_gpu

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import catad as ct
 from catad.engine.cuda.checks import Checked
-from catad.engine.cuda.points import Points
+from catad.engine.cuda.maps import Points
 from catad.errors import LawError
 from catad.testing import points as points_of
 from catad.testing import terms

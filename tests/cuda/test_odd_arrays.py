@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine import keys, notices
+from catad.category.spaces import flatten
+from catad.engine import cache_keys
 from catad.engine.cuda import kernel
 from catad.engine.cuda.device import GPU
-from catad.spaces import flatten
+from catad.errors import notices
 
 from ..fake_cupy import FakeArray, fake
 
@@ -148,7 +149,7 @@ LARGE: dict[str, tuple[ct.D, ct.Space]] = {
 @pytest.mark.parametrize("name", LARGE)
 def test_no_number_of_a_place_has_32_bits(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads and blocks are numbers of 32 bits, which are made wide before anything is computed of them."""
-    monkeypatch.setattr(keys, "sources", lambda _: None)
+    monkeypatch.setattr(cache_keys, "sources", lambda _: None)
     monkeypatch.setattr(kernel, "_codes", {})
     f, space = LARGE[name]
     ptx = f.source("ptx", space)

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad.engine.cuda.argextrema import Equal, First, takes_first
 from catad.engine.cuda.boxes import kernels_of
-from catad.engine.cuda.positions import Equal, First, takes_first
 from catad.errors import LawError
 from catad.testing.emulator.device import EmulatedDevice
 from catad.testing.emulator.words import Coroutines
-from catad.vector.arg_extremum import ArgExtremumByBin
+from catad.vector.folds.arg_extremum import ArgExtremumByBin
 
 from ..engine.cpu_support import assert_same, on
 from .support import SEEDS, anew, emulated, on_gpu
@@ -157,12 +157,12 @@ def test_a_position_that_is_stored_and_not_the_least(anew: pytest.MonkeyPatch) -
 
 
 def test_nan_that_equals_nothing(anew: pytest.MonkeyPatch) -> None:
-    from catad.engine.cuda import positions
+    from catad.engine.cuda import argextrema
 
     x = np.where(X == 2.0, NAN, X)
     found, want = first_of("maximum", INDEX, x, 4)
     assert not wrong(1, x, found, want)
-    anew.setattr(positions, "_strange", lambda w, kind, x: "false")
+    anew.setattr(argextrema, "_strange", lambda w, kind, x: "false")
     anew.setattr("catad.engine.cuda.kernel._codes", {})
     assert wrong(1, x, found, want)
 

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine import notices
+from catad.category.spaces import flatten
 from catad.engine.cuda import steps
-from catad.spaces import flatten
+from catad.errors import notices
 
 from ..corpus import points as corpus
 from ..engine.cpu_support import assert_near

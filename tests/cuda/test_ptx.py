@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine import notices
 from catad.engine.cuda import kernel, launch, target
 from catad.engine.cuda.device import GPU
 from catad.engine.cuda.steps import steps
+from catad.errors import notices
 
 from .test_lanes import LINES
 from .test_maps import MAPS

@@ -19,7 +19,7 @@ import pytest
 
 import catad as ct
 from catad.engine.cuda import target
-from catad.engine.cuda.simt import Simt
+from catad.engine.cuda.intrinsics import Simt
 from catad.engine.text.numbers import called, load, store
 from catad.errors import ScalarError
 from catad.scalar import Function, result_types

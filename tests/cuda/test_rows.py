@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad.category.spaces import flatten
 from catad.engine.cuda import rows
 from catad.engine.cuda.folds import Folds
+from catad.engine.cuda.intrinsics import Simt
 from catad.engine.cuda.rows import FoldMember, LineMember, Member, Part, RowsKernel
-from catad.engine.cuda.simt import Simt
-from catad.engine.stages import turns
+from catad.engine.stages import row_blocks
 from catad.errors import LawError
-from catad.spaces import flatten
 from catad.testing.emulator.words import Coroutines
 
 from ..engine.cpu_support import assert_near, assert_same, on
@@ -395,8 +395,8 @@ def test_a_wrong_stride_of_rows(anew: pytest.MonkeyPatch) -> None:
 
 
 def test_rooms_that_go_on_with_the_rows(anew: pytest.MonkeyPatch) -> None:
-    real = turns._at_rows
-    anew.setattr(turns, "_at_rows", lambda stage, sizes, at, fixed: real(stage, sizes, at, [False] * len(fixed)))
+    real = row_blocks._at_rows
+    anew.setattr(row_blocks, "_at_rows", lambda stage, sizes, at, fixed: real(stage, sizes, at, [False] * len(fixed)))
     assert wrong((4, 700), SOFTMAX)
 
 

@@ -9,8 +9,8 @@ import pytest
 
 import catad as ct
 from catad.engine.cuda import launch, scans
+from catad.engine.cuda.intrinsics import Simt
 from catad.engine.cuda.scans import Again, Scans
-from catad.engine.cuda.simt import Simt
 from catad.errors import LawError
 from catad.testing.emulator.words import Coroutines
 

@@ -11,8 +11,8 @@ import catad as ct
 from catad.engine.cuda.boxes import MAKERS
 from catad.engine.cuda.sweeps import Sweeps
 from catad.errors import LawError
-from catad.linear.sweep import Sweep
 from catad.testing.emulator.words import Coroutines
+from catad.vector.loops.sweep_map import Sweep
 
 from ..engine.cpu_support import assert_near, assert_same, on
 from .support import SEEDS, anew, emulated, on_gpu

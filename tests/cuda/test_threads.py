@@ -14,8 +14,9 @@ import pytest
 
 import catad as ct
 import catad.torch
-from catad.engine import choice, in_force
+from catad.engine import choice
 from catad.engine.cuda.device import GPU
+from catad.support import current_engine
 
 from ..fake_cupy import fake
 from ..fake_driver import CUDADriverError
@@ -196,7 +197,7 @@ def test_pytorch_calls_the_pullback_in_a_thread_of_its_own(number: int, monkeypa
 
 def _noting(launch: Callable[..., None], seen: list[Any]) -> Callable[..., None]:
     def noting(*args: Any) -> None:
-        seen.append((choice.chosen(), in_force.checks.get()))
+        seen.append((choice.chosen(), current_engine.checks.get()))
         launch(*args)
 
     return noting

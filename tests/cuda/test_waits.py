@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine import notices
+from catad.category.spaces import flatten
 from catad.engine.cuda.device import GPU
 from catad.engine.cuda.flat_index import FlatIndexed
-from catad.spaces import flatten
+from catad.errors import notices
 from catad.testing.drawn import draw_program
 
 from ..core.test_derivatives import PROGRAMS

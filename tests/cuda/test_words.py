@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from catad.engine.cuda.simt import Simt
+from catad.engine.cuda.intrinsics import Simt
 from catad.errors import LawError
 from catad.testing.emulator.device import EmulatedDevice
 

@@ -9,15 +9,15 @@ import pytest
 
 import catad as ct
 from catad.engine.cuda.boxes import kernels_of
-from catad.engine.cuda.simt import Simt
-from catad.engine.cuda.written import Written
+from catad.engine.cuda.indexed_writes import Written
+from catad.engine.cuda.intrinsics import Simt
 from catad.errors import LawError
-from catad.linear.clear import ClearedAt
-from catad.linear.gather import Indexing
+from catad.linear.families.clear import ClearedAt
+from catad.linear.families.gather import Indexing
 from catad.testing.emulator.device import EmulatedDevice
 from catad.testing.emulator.words import Coroutines
-from catad.vector.index import LastWriter
-from catad.vector.overwrite import LastOnly, OverwrittenAt
+from catad.vector.indexing.gather import LastWriter
+from catad.vector.indexing.overwrite import LastOnly, OverwrittenAt
 
 from ..engine.cpu_support import assert_same, on
 from ..engine.test_whole_written import drawn
@@ -146,7 +146,7 @@ def test_the_least_position(anew: pytest.MonkeyPatch) -> None:
 
 def test_a_missing_predicate(anew: pytest.MonkeyPatch) -> None:
     """An index out of range writes outside of the result."""
-    from catad.scalar.llvm_writer import Writer
+    from catad.scalar.printing.llvm_writer import Writer
 
     real = Writer.where
     anew.setattr(Writer, "where", lambda self, condition: real(self, "true"))

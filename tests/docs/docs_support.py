@@ -26,8 +26,8 @@ class Block(NamedTuple):
 
 
 def documents() -> list[Path]:
-    """The README and the pages of `docs/`."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    """The README, the page for contributors, and the pages of `docs/`."""
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def blocks(source: str) -> list[Block]:

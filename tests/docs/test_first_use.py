@@ -15,13 +15,16 @@ PROGRAMS = {
     "a gradient": "assert ct.grad(lambda x: np.sum(np.sin(x) * x))(np.zeros(10)).shape == (10,)",
     "a gradient of a morphism": "assert ct.grad(ct.sin >> ct.sum())(np.zeros(10)).shape == (10,)",
 }
-ALWAYS = """planner drawing testing simt axes closing jacobians primitive point_free program_text engine.stages engine.text
-    engine.cuda.device engine.cpu.whole engine.cpu.nests engine.merge scalar.llvm scalar.reader scalar.vector_math"""
+ALWAYS = """planner drawing testing simt front.vmap front.closure_conversion jacobians.jacobian primitive interop
+    traced.programs.point_free traced.programs.text engine.stages engine.text engine.cuda.device engine.cpu.whole
+    engine.cpu.nests engine.rewrites.merge scalar.printing.llvm scalar.reading.reader scalar.vector_math"""
 UNUSED = {  # what they do not load
-    "import": f"{ALWAYS} errors terms traced vector linear scalar",
-    "a gradient": f"""{ALWAYS} linear.families linear.map linear.sweep linear.recurrence linear.clear traced.loop traced.branch
-        traced.indexing traced.names.python traced.names.making vector.loop vector.scan vector.fold vector.by_hand""",
-    "a gradient of a morphism": f"{ALWAYS} traced.loop traced.branch traced.names vector.loop vector.scan vector.fold",
+    "import": f"{ALWAYS} errors category traced vector linear scalar values jacobians front",
+    "a gradient": f"""{ALWAYS} linear.families.table linear.map linear.families.recurrence linear.families.clear
+        traced.control.loop traced.control.branch traced.arrays.indexing traced.names.python traced.names.making
+        vector.loops.loop vector.scans.scan vector.folds.fold vector.custom_derivative jacobians""",
+    "a gradient of a morphism": f"""{ALWAYS} traced.control.loop traced.control.branch traced.names vector.loops.loop
+        vector.scans.scan vector.folds.fold jacobians""",
 }
 
 
@@ -43,13 +46,13 @@ def test_a_process_loads_what_it_uses(name: str) -> None:
 def test_names_are_there_at_first_use_whatever_else_is_loaded() -> None:
     """A submodule that is loaded first does not hide the function of its name."""
     text = """
-import catad.linear.block, catad.linear.gather, catad.primitive.linear, catad.scalar.read, types, catad as ct
+import catad.linear.families.block, catad.linear.matrix, catad.primitive.linear, catad.scalar.reading.read, types, catad as ct
 for space in (ct, ct.linear, ct.primitive, ct.engine):
     for name in dir(space):
         assert getattr(space, name) is not None
 own = [ct.linear.block, ct.linear.gather, ct.primitive.linear, ct.scalar.read]
 assert all(isinstance(one, types.FunctionType) for one in own)
-assert ct.grad.__module__ == "catad.gradients" and isinstance(ct.errors, types.ModuleType)
+assert ct.grad.__module__ == "catad.derivative.grad" and isinstance(ct.errors, types.ModuleType)
 try:
     ct.nothing
 except AttributeError as error:

@@ -6,6 +6,7 @@ import ast
 import graphlib
 import importlib
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -94,7 +95,7 @@ def _imports(node: ast.AST, file: str, typed: bool, late: bool = False) -> Itera
 
 @cache
 def tables_of_names() -> dict[str, ModuleType]:
-    """The modules whose names are loaded at their first use (`first_use.py`), by file."""
+    """The modules whose names are loaded at their first use (`support/lazy_names.py`), by file."""
     files = [file for file in modules() if re.search(r"^_?first_use\(", (PACKAGE / file).read_text(encoding="utf-8"), re.M)]
     return {file: importlib.import_module(".".join(["catad", *names_of(file)])) for file in files}
 
@@ -157,6 +158,35 @@ def test_the_late_imports_are_those_that_the_page_names() -> None:
         (file, other) for file in modules() for one in imports(file) if one.late for other in (*one.files, *one.outside)
     }
     assert found == late_by_table()
+
+
+def test_no_import_goes_from_a_room_to_a_higher_one_but_by_late() -> None:
+    """What a function imports lies in the room of its file, or below."""
+    inside = [(file, other) for file, other in late_by_table() if other.endswith(".py")]
+    upward = {(file, other) for file, other in inside if rooms()[room(other)] < rooms()[room(file)]}
+    assert upward == {("support/late.py", "upward.py")}
+
+
+def room(file: str) -> str:
+    """The folder below the package in which a file lies; what lies in none is the roof."""
+    return file.partition("/")[0] if "/" in file else ""
+
+
+@cache
+def rooms() -> dict[str, int]:
+    """The rooms from top to bottom, in the order of the table: the rows of one room follow each other."""
+    order = dict.fromkeys(room(place) for row in tables()[0] for place in places(row[0]))
+    return {name: k for k, name in enumerate(order)}
+
+
+def test_what_lies_in_no_room() -> None:
+    assert {path.name for path in PACKAGE.iterdir() if path.is_file()} == {"__init__.py", "version.py", "py.typed", "upward.py"}
+
+
+def test_a_folder_is_seen_at_a_glance() -> None:
+    """No folder has more than about 25 files; a larger one has rooms of its own."""
+    files = Counter(file.rpartition("/")[0] for file in modules() if not file.endswith("__init__.py"))
+    assert {folder: count for folder, count in files.items() if count > 25} == {}
 
 
 def test_the_table_names_what_is_there() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 import catad as ct
 import catad.testing
-from catad.vector.pointwise import WORDS
+from catad.vector.pointwise.operators import WORDS
 
 UFUNCS = {name: getattr(ct, name) for name in WORDS}
 SPACES = (ct, ct.linear, ct.primitive, ct.engine, ct.testing)

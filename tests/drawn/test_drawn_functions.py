@@ -21,10 +21,10 @@ from catad.testing.drawn.functions import DrawnFunction, FunctionFailure, examin
 from catad.testing.drawn.running import TimeIsUp, within
 from catad.testing.drawn.shorter import shortened
 from catad.testing.drawn.slopes import slopes
-from catad.traced import indexing
-from catad.traced.driver import Driver
-from catad.traced.loop import Loop
-from catad.traced.stand_in import Traced
+from catad.traced.arrays import indexing
+from catad.traced.arrays.stand_in import Traced
+from catad.traced.control.loop import Loop
+from catad.traced.trace import Driver
 
 COUNT = 24
 TEXT = "def f(s, t, v, w, m, k):\n    w = w * 2\n    if s > 0:\n        w = w + 1\n    v[1:] = w[:2]\n    return s, v, m\n"

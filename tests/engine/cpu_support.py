@@ -13,18 +13,18 @@ import pytest
 from hypothesis import strategies as st
 
 import catad as ct
-from catad import term_cache
-from catad.engine import keys
+from catad.category import cache
+from catad.category.spaces import flatten
+from catad.engine import cache_keys
 from catad.engine.cpu import blocked, call
 from catad.engine.cpu.nests import blocks as blocks_of_lines
 from catad.engine.cpu.nests import folds, nest
 from catad.engine.cpu.run import kernel
-from catad.engine.cpu.whole import by_address
+from catad.engine.cpu.whole import shared_kernels
 from catad.engine.program import program_of
 from catad.engine.stages import partition
 from catad.engine.stages.split import split
 from catad.engine.stages.stage import Stage
-from catad.spaces import flatten
 
 _numbers = itertools.count()
 SPECIAL = [
@@ -124,10 +124,10 @@ def shared(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def small_thresholds(monkeypatch: pytest.MonkeyPatch) -> None:
     """As `shared`, for code that makes its own programs; programs made before keep their layouts."""
-    for module in (call, by_address):
+    for module in (call, shared_kernels):
         monkeypatch.setattr(module, "GRAIN", 1)
     for name in ("STREAMED", "FROM"):
-        monkeypatch.setattr(by_address, name, 1)
+        monkeypatch.setattr(shared_kernels, name, 1)
 
 
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,9 +144,9 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 def printed_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels are found by their text alone, and none is kept: for tests that change what is printed. No program is found by
     an equal term that was made before, or will be."""
-    monkeypatch.setattr(term_cache, "_equal", type(term_cache._equal)(term_cache.TERMS))
+    monkeypatch.setattr(cache, "_equal", type(cache._equal)(cache.TERMS))
     monkeypatch.setattr(kernel, "_codes", type(kernel._codes)())
-    monkeypatch.setattr(keys, "sources", lambda _: None)
+    monkeypatch.setattr(cache_keys, "sources", lambda _: None)
 
 
 # -- random scalar functions: text, so that plain Python runs them as well

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 
 import catad as ct
-from catad import buffers
+from catad.category.spaces import flatten
 from catad.engine.cpu import blocked
 from catad.engine.cpu.run import tiers
-from catad.scalar.llvm_writer import Writer
-from catad.spaces import flatten
+from catad.scalar.printing.llvm_writer import Writer
+from catad.values import buffers
 
 PAGE = mmap.PAGESIZE
 _mappings: list[mmap.mmap] = []  # memory that is given back would lose its fence

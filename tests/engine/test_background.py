@@ -231,7 +231,7 @@ def test_what_the_compiler_raises_is_raised_by_the_call_that_fetches_the_code(mo
 
 
 def test_notices_come_up_in_the_call_that_fetches_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    from catad.engine.notices import forget, notice
+    from catad.errors.notices import forget, notice
 
     prepared = Program._prepared
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine.conditions import with_conditions
 from catad.engine.program import Program
+from catad.engine.rewrites.conditions import with_conditions
 
 
 def limited(x, y):

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad import residuals
 from catad.engine.cpu.whole import counters, nested
+from catad.jacobians import residuals
 
 from .cpu_support import assert_near
 from .whole_support import Ran, anew, compare, leaves, ran

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import catad as ct
-from catad.engine.cpu.whole import outside, program
+from catad.engine.cpu.whole import callbacks, program
 
 from .cpu_support import assert_near, assert_same, items, on, small_blocks, small_thresholds
 
@@ -77,7 +77,7 @@ def nothing_by_array_code(monkeypatch):
     def called(*_):
         raise AssertionError("array code runs")
 
-    monkeypatch.setattr(outside, "call_array_code", called)
+    monkeypatch.setattr(callbacks, "call_array_code", called)
     monkeypatch.setattr(program, "call_array_code", called)
 
 
@@ -223,7 +223,7 @@ def test_results_of_sixteen_megabytes_go_past_the_caches():
 
 def test_many_results_below_the_size_that_is_aligned(monkeypatch):
     """Results that are small one by one come from NumPy, wherever it puts them: none may be written in aligned vectors."""
-    monkeypatch.setattr("catad.engine.cpu.whole.by_address.STREAMED", 1 << 12)
+    monkeypatch.setattr("catad.engine.cpu.whole.shared_kernels.STREAMED", 1 << 12)
     f = ct.compile(ct.map(lambda x: (x + 1.0, x + 2.0, x + 3.0, x + 4.0)), ct.f64[640])
     x = np.arange(640.0)
     keep = []

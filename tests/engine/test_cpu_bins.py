@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad import buffers
+from catad.category.spaces import flatten
+from catad.category.wiring import wire
 from catad.engine.cpu.run import kernel, target
 from catad.engine.cpu.whole import by_bin
 from catad.engine.program import Program
 from catad.engine.text import binned
-from catad.spaces import flatten
-from catad.vector.by_bin import PrefixByBin
-from catad.vector.monoid import monoid_of
-from catad.wiring import wire
+from catad.values import buffers
+from catad.vector.bins.prefixes_by_bin import PrefixByBin
+from catad.vector.folds.monoid import monoid_of
 
 from . import cpu_support
 from .cpu_support import printed_anew

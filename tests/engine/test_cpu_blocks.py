@@ -15,7 +15,7 @@ from catad import scalar
 from catad.engine.cpu import blocked
 from catad.engine.cpu.nests import blocks as blocks_of_lines
 from catad.engine.cpu.run import target
-from catad.engine.stages import joins
+from catad.engine.stages import scan_of_tiles
 
 from .cpu_support import assert_near, assert_same, on, printed_anew, small_blocks, small_thresholds
 
@@ -185,7 +185,7 @@ def test_nothing_is_read_beyond_the_ends(monkeypatch: pytest.MonkeyPatch, ran: l
 
     assert read() and all(ran)
     printed_anew(monkeypatch)
-    monkeypatch.setattr(joins, "unread", lambda body: [])
+    monkeypatch.setattr(scan_of_tiles, "unread", lambda body: [])
     assert not all(read()), "a planted fault is seen"
 
 
@@ -224,7 +224,7 @@ def test_at_the_real_thresholds(monkeypatch: pytest.MonkeyPatch, ran: list[bool]
 @given(st.data())
 def test_recurrences_are_joined_as_their_steps_compose(data: st.DataObject) -> None:
     copies, links, cut = data.draw(st.integers(1, 3)), data.draw(st.booleans()), data.draw(st.booleans())
-    join = scalar.array_function(joins.affine(copies, links, cut))
+    join = scalar.array_function(scan_of_tiles.affine(copies, links, cut))
     number = st.integers(-4, 4).map(float)
 
     def element() -> list[Any]:
@@ -263,8 +263,8 @@ def test_planted_faults_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
                         return True
         return False
 
-    affine_join, load = joins.affine, blocks_of_lines.Blocks._load_states
-    dual = joins._dual
+    affine_join, load = scan_of_tiles.affine, blocks_of_lines.Blocks._load_states
+    dual = scan_of_tiles._dual
 
     def swapped(copies: int, links: bool, cut: bool) -> Any:
         made = affine_join(copies, links, cut)
@@ -275,9 +275,9 @@ def test_planted_faults_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     def late(self: Any, states: Any, tile: str) -> None:
         load(self, states, self.w.set(f"add i64 {tile}, 1"))
 
-    assert not wrong(joins, "affine", affine_join)
-    assert wrong(joins, "affine", swapped), "the later recurrence first"
+    assert not wrong(scan_of_tiles, "affine", affine_join)
+    assert wrong(scan_of_tiles, "affine", swapped), "the later recurrence first"
     assert wrong(blocks_of_lines.Blocks, "_load_states", late), "a tile too far"
-    assert wrong(joins, "_dual", lambda f: scalar.Function.make(4, [dual(f).outputs[0], scalar.param(1)])), (
+    assert wrong(scan_of_tiles, "_dual", lambda f: scalar.Function.make(4, [dual(f).outputs[0], scalar.param(1)])), (
         "half a product rule"
     )

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad import buffers, term_cache
+from catad.category import cache
 from catad.engine.cpu.engine import CPU
 from catad.engine.cpu.nests.nest import Nest
 from catad.engine.cpu.run import kernel
 from catad.engine.cpu.whole.run import Whole
 from catad.engine.program import program_of
 from catad.engine.stages.stage import Stage
+from catad.values import buffers
 
 from .cpu_support import items, steps
 from .whole_support import anew
@@ -176,12 +177,12 @@ def some_programs(start, count):
 
 def test_programs_that_are_dropped_leave_few_kernels_behind():
     """The last ones are kept, since an equal morphism may come; they go when they are forgotten."""
-    term_cache.forget()
+    cache.forget()
     gc.collect()
     before = sum(isinstance(thing, Whole) for thing in gc.get_objects())
     _, kernels = some_programs(10_000, 15)
-    assert 0 < kernels - before <= 2 * term_cache.TERMS
-    term_cache.forget()
+    assert 0 < kernels - before <= 2 * cache.TERMS
+    cache.forget()
     gc.collect()
     assert sum(isinstance(thing, Whole) for thing in gc.get_objects()) <= before + 20
 

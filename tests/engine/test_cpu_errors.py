@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad import buffers
-from catad.engine import notices
 from catad.engine.cpu.whole.text import Text
 from catad.engine.text import numbers
-from catad.errors import CannotPrint
+from catad.errors import CannotPrint, notices
+from catad.values import buffers
 
 from .cpu_support import assert_near, assert_same, on, printed_anew
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.buffers import address
 from catad.engine.cpu.run import target
 from catad.engine.cuda.steps import steps
 from catad.engine.program import Program
 from catad.testing.emulator.device import EmulatedDevice
-from catad.vector.map import Map
+from catad.values.buffers import address
+from catad.vector.pointwise.map import Map
 
 from .cpu_support import assert_near, assert_same, on
 

@@ -11,7 +11,7 @@ import catad as ct
 from catad.engine.stages import access
 from catad.engine.stages.access import Affine, affine, along, behind, composed, extent, straight
 from catad.engine.stages.refine import common
-from catad.linear.reindex import Reshaped, StridedCopy, axis, whole
+from catad.linear.families.reindex import Reshaped, StridedCopy, axis, whole
 
 
 def passes(f: ct.D, dom: ct.Space) -> list[str]:

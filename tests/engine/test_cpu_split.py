@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import catad as ct
+from catad.category.wiring import Wiring, wire
 from catad.engine.cpu.engine import CPU
 from catad.engine.cpu.run import target
-from catad.engine.fuse import fuse
 from catad.engine.program import Program, program_of
+from catad.engine.rewrites.fuse import fuse
 from catad.engine.stages import split
-from catad.vector.map import Map
-from catad.wiring import Wiring, wire
+from catad.vector.pointwise.map import Map
 
 from .cpu_support import SPECIAL, define, functions
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad.category.spaces import flatten
 from catad.engine.cpu.run import target
-from catad.spaces import flatten
 from catad.testing.emulator import EmulatedGpu
 
 from . import fenced

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad import calling
 from catad.engine.cpu.whole.text import INLINED, Text
 from catad.engine.program import program_of
 from catad.engine.stages.layout import FOLDS, LINE, Ready, layout, ready
 from catad.engine.stages.partition import MOST_ARRAYS
 from catad.engine.stages.stage import Stage
+from catad.front import calling
 
 from .compiling import counts
 from .cpu_support import items, on

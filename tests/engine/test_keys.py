@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import catad as ct
 from catad import scalar
-from catad.engine import keys
+from catad.engine import cache_keys
+from catad.engine.cpu.run import kernel as cpu_kernel
 from catad.engine.cpu.run import target
+from catad.engine.cuda import kernel as cuda_kernel
 
 from .compiling import cache, script
 
@@ -70,7 +74,26 @@ def test_a_second_process_compiles_nothing(run) -> None:
 @pytest.mark.parametrize("made_by", ["'another'", "None"])
 def test_another_printer_compiles_anew(run, made_by: str) -> None:
     first = run()
-    assert run(f"from catad.engine import keys\nkeys.sources = lambda _: {made_by}") == first
+    assert run(f"from catad.engine import cache_keys\ncache_keys.sources = lambda _: {made_by}") == first
+
+
+def test_every_file_that_writes_machine_code_decides_about_its_key() -> None:
+    """A file that uses the writer of LLVM text lies in a folder whose files are part of the keys."""
+    package = Path(ct.__file__).parent
+    places = (*cache_keys.SHARED, *cpu_kernel.FOLDERS, *cuda_kernel.FOLDERS, "testing")
+    writing = [path for path in package.rglob("*.py") if "llvm_writer" in path.read_text(encoding="utf-8")]
+    assert len(writing) > 20 and all(any((package / place) in path.parents for place in places) for path in writing)
+
+
+def test_a_key_is_another_when_a_file_within_a_folder_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for place in cache_keys.SHARED:
+        (tmp_path / place / "within").mkdir(parents=True)
+    file = tmp_path / "scalar" / "within" / "printer.py"
+    file.write_text("1")
+    monkeypatch.setattr(cache_keys.version, "__file__", str(tmp_path / "version.py"))
+    first = cache_keys.sources.__wrapped__(())
+    file.write_text("22")
+    assert None not in (first, cache_keys.sources.__wrapped__(())) and first != cache_keys.sources.__wrapped__(())
 
 
 FUNCTIONS = [
@@ -82,19 +105,19 @@ FUNCTIONS = [
 
 def test_a_text_for_each_function() -> None:
     read = [scalar.read(f) for f in FUNCTIONS]
-    texts = [keys.written(f) for f in read]
+    texts = [cache_keys.written(f) for f in read]
     assert len(set(texts)) == len(set(read)) == len(FUNCTIONS)
-    assert [keys.written(scalar.read(f)) for f in FUNCTIONS] == texts
+    assert [cache_keys.written(scalar.read(f)) for f in FUNCTIONS] == texts
 
 
 @pytest.mark.parametrize("value", [object(), {}, np.ones(2), (1, [b""])])
 def test_what_has_no_text_has_no_key(value: object) -> None:
     with pytest.raises(TypeError):
-        keys.written(value)
-    assert keys.key_of(type(value), (value,), ()) is None
+        cache_keys.written(value)
+    assert cache_keys.key_of(type(value), (value,), ()) is None
 
 
 def test_kernels_without_keys_run(monkeypatch) -> None:
-    monkeypatch.setattr(keys, "sources", lambda _: None)
+    monkeypatch.setattr(cache_keys, "sources", lambda _: None)
     with ct.use_engine("cpu"):
         assert np.array_equal(ct.map(lambda x: x * 7.125)(np.ones(8)), np.full(8, 7.125))

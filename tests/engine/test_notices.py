@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 import catad as ct
-from catad.engine.notices import forget, notice
+from catad.errors.notices import forget, notice
 
 
 @pytest.fixture(autouse=True)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad import buffers
-from catad.vector.revolve import BoundedLoop, BoundedPullback
-from catad.vector.rooms import loops_of
+from catad.values import buffers
+from catad.vector.loops.revolve import BoundedLoop, BoundedPullback
+from catad.vector.loops.snapshots import loops_of
 
 STEP = ct.map(lambda x: np.sin(x) * 1.1)
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.buffers import address
 from catad.engine.cpu.run import pool, target
 from catad.engine.cpu.run.pool import POOL, Pool, listed
+from catad.values.buffers import address
 
 from .compiling import unload
 from .cpu_support import assert_same, on, small_thresholds

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine.fuse import fuse
-from catad.linear.contract import Contract
+from catad.engine.rewrites.fuse import fuse
+from catad.linear.families.contract import Contract
 
 
 def two_operands(fn, *spaces) -> int:

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad.category.spaces import flatten
+from catad.category.wiring import wire
 from catad.engine.stages import resets
-from catad.linear.previous_state import Origin, PreviousState
-from catad.spaces import flatten
-from catad.wiring import wire
+from catad.linear.families.previous_state import Origin, PreviousState
 
 from ..cuda.support import emulated
 

@@ -10,8 +10,8 @@ import pytest
 
 import catad as ct
 from catad.engine.cpu import rows
-from catad.engine.cpu.whole import units
-from catad.engine.stages import turns
+from catad.engine.cpu.whole import parallel_units
+from catad.engine.stages import row_blocks
 from catad.engine.stages.access import Access
 
 from .cpu_support import printed_anew
@@ -100,8 +100,8 @@ def by_rows(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         found.extend([] if made is None else [made])
         return made
 
-    monkeypatch.setattr(units, "CACHE", 0)
-    monkeypatch.setattr(units, "by_rows", noted)
+    monkeypatch.setattr(parallel_units, "CACHE", 0)
+    monkeypatch.setattr(parallel_units, "by_rows", noted)
     monkeypatch.setattr(rows, "CACHE", 64)
     monkeypatch.setattr(rows, "MOST", 1 << 40)
     anew(monkeypatch)
@@ -132,7 +132,7 @@ def test_the_bits_are_those_of_stage_after_stage(
     with ct.num_threads(threads):
         made = everything("cpu", name, x, v)
     assert any(one.size < one.count and one.count % one.size for one in by_rows)  # the last turn is moved back
-    monkeypatch.setattr(units, "CACHE", float("inf"))
+    monkeypatch.setattr(parallel_units, "CACHE", float("inf"))
     anew(monkeypatch)
     for got, want in zip(made, everything("cpu", name, x, v), strict=True):
         np.testing.assert_array_equal(got, want)
@@ -172,13 +172,13 @@ def test_what_depends_on_a_group_runs_behind_it() -> None:
 
 def planted_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is read stays where it is."""
-    monkeypatch.setattr(turns, "moved", lambda access, at: access)
+    monkeypatch.setattr(row_blocks, "moved", lambda access, at: access)
 
 
 def planted_guards(monkeypatch: pytest.MonkeyPatch) -> None:
     """Guards that depend on the row are those of the first turn."""
-    given = turns.moved
-    monkeypatch.setattr(turns, "moved", lambda access, at: Access(given(access, at).axes, access.guards, access.fill))
+    given = row_blocks.moved
+    monkeypatch.setattr(row_blocks, "moved", lambda access, at: Access(given(access, at).axes, access.guards, access.fill))
 
 
 PLANTED = [(planted_moves, "softmax"), (planted_guards, "edges")]

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad import buffers
+from catad.category.wiring import wire
 from catad.engine.program import Program
 from catad.engine.run import Run
-from catad.wiring import wire
+from catad.values import buffers
 
 ENGINE = Path(ct.engine.__file__).parent
 

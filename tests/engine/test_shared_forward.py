@@ -7,8 +7,8 @@ import pytest
 
 import catad as ct
 from catad.engine.program import program_of
-from catad.linear.contract import Contract
-from catad.linear.sweep import Sweep
+from catad.linear.families.contract import Contract
+from catad.vector.loops.sweep_map import Sweep
 
 B, N = 5, 4
 W = ct.f64[N, N]

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad.category.spaces import Product
+from catad.category.wiring import Builder
 from catad.engine.program import Program
-from catad.linear.reindex import Axis, StridedCopy
-from catad.spaces import Product
-from catad.wiring import Builder
+from catad.linear.families.reindex import Axis, StridedCopy
 
 from .cpu_support import assert_same, on
 

@@ -9,9 +9,9 @@ import textwrap
 
 import pytest
 
-from catad.engine import notices, store
+from catad.engine import disk_cache
 from catad.engine.cpu.run import objects, target
-from catad.errors import CatadNotice
+from catad.errors import CatadNotice, notices
 
 from .compiling import cache, call, counts, half, script, unload
 
@@ -87,10 +87,10 @@ def test_whole_files_that_hold_something_else_are_written_anew(cache, counts, pa
     unload()
     target.compiled(half(), ["half"])
     (file,) = code_files(cache)
-    store.write(file.name, payload)
+    disk_cache.write(file.name, payload)
     unload()
     assert call(target.compiled(half(), ["half"]), "half", 3.0) == 1.5
-    assert counts == {"compiled": 2} and store.read(file.name) != payload
+    assert counts == {"compiled": 2} and disk_cache.read(file.name) != payload
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="owners and modes")
@@ -122,25 +122,25 @@ def test_folders_that_others_may_write_to_are_not_used_and_one_notice_says_so(ca
         with pytest.warns(CatadNotice, match=f"(?s)other users may write.*mode {mode:o}.*CATAD_CACHE_DIR") as seen:
             assert call(target.compiled(half(), ["half"]), "half", 3.0) == 1.5
             assert call(target.compiled(half(0.25), ["half"]), "half", 3.0) == 0.75
-        assert len(seen) == 1 and store.folder() is None and not store.write("new.o", b"")
+        assert len(seen) == 1 and disk_cache.folder() is None and not disk_cache.write("new.o", b"")
     assert counts == {"compiled": 7} and code_files(cache) == before
     if os.geteuid() == 0:
         cache.chmod(0o700)
         os.chown(cache, 12345, 12345)
         notices.forget()
         with pytest.warns(CatadNotice, match="user 12345"):
-            assert store.folder() is None
+            assert disk_cache.folder() is None
         os.chown(cache, 0, 0)
-        assert store.folder() == str(cache)
+        assert disk_cache.folder() == str(cache)
 
 
 def test_a_damaged_note_on_the_host(cache) -> None:
     found = target.host()
     (note,) = cache.glob("*.host")
-    store.write(note.name, b"two\nlines")
+    disk_cache.write(note.name, b"two\nlines")
     target.host.cache_clear()
     assert target.host() == found
-    assert store.read(note.name) == "\n".join(found).encode()
+    assert disk_cache.read(note.name) == "\n".join(found).encode()
 
 
 def test_folders_that_cannot_be_used_are_no_error(tmp_path, counts, monkeypatch) -> None:
@@ -179,26 +179,26 @@ def test_the_folder_is_where_the_platform_says(monkeypatch) -> None:
     monkeypatch.delenv("CATAD_CACHE_DIR", raising=False)
     if sys.platform.startswith("linux"):
         monkeypatch.setenv("XDG_CACHE_HOME", os.path.join(os.sep, "somewhere"))
-        assert store.folder() == os.path.join(os.sep, "somewhere", "catad")
+        assert disk_cache.folder() == os.path.join(os.sep, "somewhere", "catad")
     monkeypatch.setenv("CATAD_CACHE_DIR", "here")
-    assert store.folder() == "here"
+    assert disk_cache.folder() == "here"
     monkeypatch.setenv("CATAD_CACHE_DIR", "")
-    assert store.folder() is None
+    assert disk_cache.folder() is None
 
 
 def test_the_oldest_files_go_when_the_folder_is_full(cache) -> None:
     names = [f"{k}.o" for k in range(10)]
     for k, name in enumerate(names):
-        assert store.write(name, bytes(1000))
+        assert disk_cache.write(name, bytes(1000))
         os.utime(cache / name, (1000 + k, 1000 + k))
-    assert store.read("0.o") == bytes(1000)  # used now: the youngest
+    assert disk_cache.read("0.o") == bytes(1000)  # used now: the youngest
     size = (cache / "0.o").stat().st_size
-    store.shrink(str(cache), 10 * size)
+    disk_cache.shrink(str(cache), 10 * size)
     assert len(list(cache.iterdir())) == 10
     profile = cache / "profile-cpu.json"
     profile.write_bytes(bytes(100))
     os.utime(profile, (1, 1))
-    store.shrink(str(cache), 8 * size)
+    disk_cache.shrink(str(cache), 8 * size)
     assert sorted(p.name for p in cache.iterdir()) == ["0.o", *names[5:], "profile-cpu.json"]
 
 

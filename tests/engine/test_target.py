@@ -12,7 +12,7 @@ import pytest
 
 import catad as ct
 from catad.engine.cpu.run import objects, target
-from catad.engine.notices import forget
+from catad.errors.notices import forget
 
 from .compiling import F64, assembly, cache, call, counts, half, script, unload
 

@@ -12,7 +12,7 @@ import catad
 from catad import scalar
 from catad.engine.text.numbers import called, load, memory_type
 from catad.errors import CannotPrint
-from catad.scalar.llvm_writer import Writer, literal, llvm_type
+from catad.scalar.printing.llvm_writer import Writer, literal, llvm_type
 
 ROOT = Path(catad.__file__).parent
 
@@ -24,7 +24,7 @@ def test_one_class_writes_llvm_text() -> None:
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.ClassDef) and node.name == "Writer"
     ]
-    assert found == ["scalar/llvm_writer.py"]
+    assert found == ["scalar/printing/llvm_writer.py"]
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.longdouble])

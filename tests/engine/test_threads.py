@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import catad as ct
 from catad.engine.cpu.run import threads
-from catad.engine.notices import forget
+from catad.errors.notices import forget
 
 pytestmark = pytest.mark.full_code
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad import term_cache
+from catad.category import cache as term_cache
+from catad.category.spaces import flatten
 from catad.engine.cpu.nests.nest import Nest
 from catad.engine.cpu.run import kernel, target, tiers
-from catad.spaces import flatten
 
 from .compiling import cache, counts, script, unload
 from .cpu_support import assert_same, on

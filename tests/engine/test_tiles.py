@@ -10,7 +10,7 @@ import pytest
 
 import catad as ct
 from catad.engine.program import Program
-from catad.engine.stages.tiles import tiled
+from catad.engine.stages.repetition import tiled
 
 RNG = np.random.default_rng(5)
 

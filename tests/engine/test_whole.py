@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad.category.wiring import Wiring
 from catad.engine.cpu.whole import nested
 from catad.engine.cpu.whole.program import _Program
 from catad.engine.cpu.whole.text import Buffer, Text
 from catad.engine.program import Program, program_of
 from catad.testing.drawn import checks, draw_program
-from catad.wiring import Wiring
 
 from .cpu_support import bits
 from .test_whole_loops import HALVE, STEP, TERMS, WRITTEN, random

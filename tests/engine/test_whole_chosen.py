@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine.cpu.whole import chosen, nested
+from catad.engine.cpu.whole import conditional_writes, nested
 from catad.engine.cpu.whole.program import _Program
 
 from .test_whole_counted import PULLED, Work, at, growth, work
@@ -223,12 +223,13 @@ def parts_of_states_are_left_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def every_side_adds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chosen, "is_nothing", lambda wiring, k: True)
+    monkeypatch.setattr(conditional_writes, "is_nothing", lambda wiring, k: True)
 
 
 def the_wrong_result_is_added_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = chosen.Adding.__init__
-    monkeypatch.setattr(chosen.Adding, "__init__", lambda self, side, dom, which: original(self, side, dom, which - 1))
+    adding = conditional_writes.Adding
+    original = adding.__init__
+    monkeypatch.setattr(adding, "__init__", lambda self, side, dom, which: original(self, side, dom, which - 1))
 
 
 def fixed(*size: int) -> Any:

@@ -309,7 +309,7 @@ def test_a_part_without_code_leaves_its_loops_compiled(ran: Ran) -> None:
 
 
 def f_sweep(f: ct.D, x: Any) -> Any:
-    from catad.linear.sweep import Sweep
+    from catad.vector.loops.sweep_map import Sweep
 
     return next(box.primitive for box in ct.wire(f, ct.space_of(x)).boxes if isinstance(box.primitive, Sweep))
 

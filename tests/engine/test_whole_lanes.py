@@ -13,7 +13,7 @@ from catad.engine.cpu.engine import THREADED
 from catad.engine.cpu.whole.lanes import LANES, LanesSweep
 from catad.engine.cpu.whole.run import lanes
 from catad.errors import CannotPrint
-from catad.linear.sweep import Sweep
+from catad.vector.loops.sweep_map import Sweep
 
 SIZE = THREADED + 77  # not so many whole blocks
 

@@ -9,8 +9,8 @@ import pytest
 
 import catad as ct
 from catad.engine.cpu.run import target
-from catad.linear.reindex import axis, whole
-from catad.vector.overwrite import Added
+from catad.linear.families.reindex import axis, whole
+from catad.vector.indexing.overwrite import Added
 
 from .whole_support import Ran, compare
 from .whole_support import ran as ran

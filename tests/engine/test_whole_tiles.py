@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad.category.wiring import Wiring
 from catad.engine.cpu.run import blas
 from catad.engine.cpu.whole import contraction, tiles
 from catad.engine.cpu.whole.run import steps
 from catad.engine.cpu.whole.transposed import transposed
 from catad.engine.program import program_of
-from catad.linear.contract import Contract
-from catad.wiring import Wiring
+from catad.linear.families.contract import Contract
 
 from .whole_support import Ran, anew, ran
 

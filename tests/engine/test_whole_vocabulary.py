@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad.category.spaces import Product, Space, Tensor, tangent_space
 from catad.engine.cpu.whole.run import Whole
-from catad.late import late
-from catad.spaces import Product, Space, Tensor, tangent_space
+from catad.support.late import late
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "laws"))
 

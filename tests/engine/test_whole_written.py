@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.linear.clear import ClearedAt
-from catad.linear.gather import Indexing
-from catad.vector.overwrite import LastOnly, OverwrittenAt
+from catad.linear.families.clear import ClearedAt
+from catad.linear.families.gather import Indexing
+from catad.vector.indexing.overwrite import LastOnly, OverwrittenAt
 
 from . import whole_support
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine.cpu.whole import units
+from catad.category.wiring import Wiring
+from catad.engine.cpu.whole import parallel_units
 from catad.engine.program import program_of
 from catad.engine.stages.within_rows import within_rows
-from catad.linear.gather import Gathered
-from catad.wiring import Wiring
+from catad.linear.families.gather import Gathered
 
 from .cpu_support import assert_near, assert_same
 from .whole_support import anew
@@ -89,7 +89,7 @@ def test_reads_along_rows_are_found_and_no_others(name: str) -> None:
 def test_the_numbers_are_the_same(name: str, by_rows: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     f, given, _ = LAUNCHES[name]
     if by_rows:
-        monkeypatch.setattr(units, "CACHE", 0)
+        monkeypatch.setattr(parallel_units, "CACHE", 0)
     anew(monkeypatch)
     with ct.use_engine("reference"):
         want = np.asarray(f(*given))

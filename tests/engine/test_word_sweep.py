@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad.category.spaces import Tensor
 from catad.errors import ScalarError
 from catad.scalar import Function, param, partials, read, result_types
 from catad.scalar.ops import OPS
 from catad.scalar.simplify import apply, cast
 from catad.scalar.vocabulary import vocabulary
-from catad.spaces import Tensor
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 DTYPES = ["bool", *INTEGERS, "float32", "float64"]

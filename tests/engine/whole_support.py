@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad import term_cache, trip_counts
-from catad.boxes import Primitive
+from catad.category import cache, trip_counts
+from catad.category.boxes import Primitive
+from catad.category.spaces import Product, Tensor, flatten, rebuild
+from catad.category.wiring import Box, Wiring
 from catad.engine import program
 from catad.engine.cpu.run import kernel
 from catad.engine.cpu.whole.run import Whole
-from catad.spaces import Product, Tensor, flatten, rebuild
-from catad.wiring import Box, Wiring
 
 from .cpu_support import assert_near, bits
 
@@ -51,13 +51,13 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Ran:
     monkeypatch.setattr(Whole, "made_of", counted)
     monkeypatch.setattr(Whole, "__init__", noting)
     monkeypatch.setattr(trip_counts, "_last", type(trip_counts._last)(1024))  # no loop has run before
-    term_cache.forget()
+    cache.forget()
     return found
 
 
 def anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """No program and no code is found that was made before."""
-    term_cache.forget()
+    cache.forget()
     program._program_of_structure.cache_clear()
     program._program_of_product.cache_clear()
     monkeypatch.setattr(kernel, "_codes", type(kernel._codes)())

@@ -13,18 +13,18 @@ import pytest
 from law_cases import UNIT22, affine, matmul22, times
 
 import catad as ct
-from catad import term_cache
-from catad.functors import Tangent
-from catad.linear.block import Block, Chain, Sum
-from catad.linear.contract import Contract
-from catad.linear.delta import Delta
-from catad.linear.gather import Gathered, ScatterAdded
+from catad.category import cache
+from catad.category.rearrange import Proj, Structural
+from catad.derivative.functors import Tangent
+from catad.linear.families.block import Block, Chain, Sum
+from catad.linear.families.contract import Contract
+from catad.linear.families.delta import Delta
+from catad.linear.families.gather import Gathered, ScatterAdded
+from catad.linear.families.recurrence import Recurred, Recurrence
+from catad.linear.families.reindex import Axis, axis
 from catad.linear.map import LinearMap
 from catad.linear.network import Network
-from catad.linear.recurrence import Recurred, Recurrence
-from catad.linear.reindex import Axis, axis
 from catad.linear.structure import Rule
-from catad.rearrange import Proj, Structural
 from catad.testing import check_grads, check_laws, check_linear_map, check_monoid
 
 Patch = pytest.MonkeyPatch
@@ -39,7 +39,7 @@ def forget() -> None:
                     cached = getattr(part, "__func__", part)
                     if isinstance(cached, functools._lru_cache_wrapper):
                         cached.cache_clear()
-    term_cache.forget()
+    cache.forget()
 
 
 @pytest.fixture(autouse=True)
@@ -128,7 +128,7 @@ def pull_overwrites(patch: Patch) -> None:
 
 
 def dropped_partial(patch: Patch) -> None:
-    from catad.vector import map as module
+    from catad.vector.pointwise import map as module
 
     original = module.scalar.partials
 
@@ -140,7 +140,7 @@ def dropped_partial(patch: Patch) -> None:
 
 def frozen_partial(patch: Patch) -> None:
     """Coefficients that equal the derivative at the point only, as constants: second derivatives are wrong."""
-    from catad.vector import map as module
+    from catad.vector.pointwise import map as module
 
     original = module.Map.rule
 
@@ -178,20 +178,20 @@ def move_back_to_the_wrong_place(patch: Patch) -> None:
 
 
 def scan_without_shift(patch: Patch) -> None:
-    from catad.vector import scan as module
+    from catad.vector.scans import scan as module
 
     patch.setattr(module, "shifted", lambda b, s, axis, fill: s)
 
 
 def fold_with_sides_exchanged(patch: Patch) -> None:
-    from catad.vector import fold as module
+    from catad.vector.folds import fold as module
 
     original = module.scanned
     patch.setattr(module, "scanned", lambda b, m, x, at, exclusive, reverse: original(b, m, x, at, exclusive, not reverse))
 
 
 def concatenate_with_a_wrong_offset(patch: Patch) -> None:
-    from catad.vector import shape as module
+    from catad.vector.shapes import shape as module
 
     def shifted(n_in: int, n_out: int, a: int, s: int, c: int, t: int, m: int) -> Any:
         return axis(n_in, n_out, a, s, max(0, c - 1), t, m)
@@ -248,8 +248,8 @@ def batch_along_the_wrong_axis(patch: Patch) -> None:
 
 def wrong_product_of_diagonals(patch: Patch) -> None:
     """An explicit product that loses the factor."""
-    from catad.linear import family_rules
-    from catad.linear.families import TABLE
+    from catad.linear.families import plain_rules
+    from catad.linear.families.table import TABLE
     from catad.linear.products import MapProduct
 
     original = TABLE[Delta, Delta]
@@ -262,12 +262,12 @@ def wrong_product_of_diagonals(patch: Patch) -> None:
             replace(made.structure, factor=1.0) if isinstance(made.structure, Delta) else made.structure, made.sources
         )
 
-    assert family_rules is not None
+    assert plain_rules is not None
     patch.setitem(TABLE, (Delta, Delta), product)
 
 
 def wrong_sign_of_cosine(patch: Patch) -> None:
-    from catad.vector import map as module
+    from catad.vector.pointwise import map as module
 
     original = module.scalar.partials
 

@@ -8,7 +8,7 @@ import numpy as np
 
 import catad as ct
 from catad import linear
-from catad.linear.clear import ClearedWhere
+from catad.linear.families.clear import ClearedWhere
 
 Case = tuple[ct.LinearMap, Any]  # the map and its matrix on flattened vectors
 

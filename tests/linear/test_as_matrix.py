@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.linear.as_matrix import _written_out
-from catad.linear.delta import delta
+from catad.linear.families.delta import delta
+from catad.linear.matrix.as_matrix import _written_out
 from catad.testing import check_linear_map
 
 F32 = np.dtype(np.float32)

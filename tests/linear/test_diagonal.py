@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import catad as ct
 from catad import linear
-from catad.linear import as_matrix, columns, entries
-from catad.linear.block import Block, Chain
-from catad.linear.delta import delta
+from catad.linear.families.block import Block, Chain
+from catad.linear.families.delta import delta
+from catad.linear.matrix import as_matrix, columns, entries
 from catad.testing import linear_maps
 
 from .cases import block_cases, square_cases

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.linear import looked_at
+from catad.linear.matrix import zero_blocks
 
 N = 160
 RNG = np.random.default_rng(0)
@@ -34,7 +34,7 @@ def counted(x: Any, y: Any) -> tuple[Any, int]:
         done[0] += m * k * p // (1 + (m == p and np.shares_memory(a, b)))
         return a @ b
 
-    return looked_at.product(multiply, np, x, y), done[0]
+    return zero_blocks.product(multiply, np, x, y), done[0]
 
 
 @pytest.mark.quick(240)
@@ -106,7 +106,7 @@ def test_zeros_meet_what_is_not_finite(which: str, bad: float) -> None:
 def test_planted_faults_are_caught(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A look that says yes where it must say no."""
     faults: dict[str, Callable[[Any], bool]] = {"_finite": lambda x: True, "_zeros": lambda x: not x.item(0)}
-    monkeypatch.setattr(looked_at, fault, faults[fault])
+    monkeypatch.setattr(zero_blocks, fault, faults[fault])
     x, y = DENSE.copy(), np.triu(DENSE) if fault == "_finite" else ONE + np.diag(np.ones(N - 1), 1)
     x[3, N - 1] = np.nan if fault == "_finite" else 1.0
     assert not np.array_equal(counted(x, y)[0], x @ y, equal_nan=True)
@@ -117,7 +117,7 @@ def test_products_of_programs_look() -> None:
     """Large ones only; stacks of matrices, and what is no product of matrices, as ever."""
     n = 260
     x, y = RNG.standard_normal((n, n)), np.triu(RNG.standard_normal((n, n)))
-    assert n**3 >= looked_at.MANY
+    assert n**3 >= zero_blocks.MANY
     for engine in ("reference", "cpu"):
         with ct.use_engine(engine):  # type: ignore[arg-type]
             np.testing.assert_allclose(ct.matmul(x, y), x @ y, rtol=1e-12, atol=1e-12)

@@ -9,9 +9,10 @@ import pytest
 
 import catad as ct
 from catad import linear
-from catad.linear.delta import delta
-from catad.linear.merging import added
+from catad.category.wiring import Builder
+from catad.linear.families.delta import delta
 from catad.linear.products import MapProduct, left, right
+from catad.linear.sums import added
 
 F = np.dtype(np.float64)
 PATTERNS = {  # labels of result, argument, slot; sizes 2, 3 for labels 0 and 1, 2, 3 for 2 and 3
@@ -45,7 +46,7 @@ def test_the_sum_of_two_patterns_is_the_sum_of_their_matrices(first: str, second
     space = ct.f64[2, 3]
     matrices = [ct.LinearMap(space, space, d, own).todense() for d, own in zip((a, c), slots, strict=True)]
     product = added([MapProduct(a, tuple(map(left, range(len(a.slots))))), MapProduct(c, tuple(map(right, range(len(c.slots)))))])
-    b = ct.wiring.Builder()
+    b = Builder()
     wires = [[b.wire(s) for s in d.slots] for d in (a, c)]
     outs = product.combine(b, *wires)
     assert tuple(w.space for w in outs) == product.structure.slots

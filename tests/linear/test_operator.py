@@ -12,7 +12,8 @@ import pytest
 
 import catad as ct
 from catad import linear
-from catad.linear import columns
+from catad.category.spaces import flatten, rebuild
+from catad.linear.matrix import columns
 
 from .cases import block_cases, square_cases
 
@@ -49,12 +50,12 @@ def test_products_with_arrays_are_those_of_the_matrix(name: str, engine: str) ->
             np.testing.assert_array_equal(L.dot(B[:, 0]), want @ B[:, 0])
             np.testing.assert_array_equal(C[:, 0] @ L, C[:, 0] @ want)
         else:
-            np.testing.assert_array_equal(np.concatenate(ct.spaces.flatten(L(_value(L.dom, B[:, 0])))), want @ B[:, 0])
+            np.testing.assert_array_equal(np.concatenate(flatten(L(_value(L.dom, B[:, 0])))), want @ B[:, 0])
 
 
 def _value(space: Any, flat: np.ndarray) -> Any:
     leaves = [leaf[0] for leaf in columns.taken_apart(flat[None], space.leaves)]
-    return ct.spaces.rebuild(space, leaves)
+    return rebuild(space, leaves)
 
 
 def test_an_array_of_the_domains_shape_is_a_value_and_others_are_flattened() -> None:

@@ -9,9 +9,10 @@ import pytest
 
 import catad as ct
 from catad import linear
-from catad.linear import families, products
-from catad.linear.delta import Delta
-from catad.linear.gather import Gather, ScatterAdd
+from catad.linear import products
+from catad.linear.families import table
+from catad.linear.families.delta import Delta
+from catad.linear.families.gather import Gather, ScatterAdd
 from catad.linear.structure import Structure
 
 from .cases import block_cases, square_cases
@@ -62,7 +63,7 @@ def test_products_of_blocks(first: str, second: str) -> None:
 
 
 def test_the_table_has_one_rule_for_every_pair() -> None:
-    assert set(families.TABLE) == set(itertools.product(families.FAMILIES, repeat=2))
+    assert set(table.TABLE) == set(itertools.product(table.FAMILIES, repeat=2))
 
 
 def test_an_ambiguous_table_is_refused() -> None:

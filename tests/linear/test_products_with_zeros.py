@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.linear import contract
+from catad.linear.families import contract
 
 M, K, P = 300, 250, 240
 

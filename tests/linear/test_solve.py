@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 import catad as ct
 from catad import linear
-from catad.linear import as_matrix, solving
-from catad.linear.delta import delta
-from catad.linear.solver import Solver
+from catad.category.spaces import flatten, rebuild
+from catad.linear.families.delta import delta
+from catad.linear.matrix import as_matrix
+from catad.linear.solving import general
+from catad.linear.solving.solver import Solver
 from catad.linear.structure import Structure, family
-from catad.spaces import flatten, rebuild
 from catad.testing import linear_maps
 
 from .cases import block_cases, square_cases
@@ -211,7 +212,7 @@ def test_a_recurrence_is_solved_in_one_pass_and_makes_nothing_dense(monkeypatch:
     n = 1_000_000
     links = np.full(n, 0.5)
     for name in ("probes", "todense", "images", "gmres"):
-        monkeypatch.setattr(solving, name, None)
+        monkeypatch.setattr(general, name, None)
     monkeypatch.setattr(as_matrix, "todense", None)
     L = ct.scale(numbers(n)) >> linear.recurrence(links) >> linear.recurrence(numbers(n), reverse=True).T
     x = numbers(n, seed=4)
@@ -225,7 +226,7 @@ def test_a_recurrence_is_solved_in_one_pass_and_makes_nothing_dense(monkeypatch:
 
 def test_a_large_map_is_solved_without_its_array(monkeypatch: pytest.MonkeyPatch) -> None:
     n = 200_000
-    monkeypatch.setattr(solving, "todense", None)
+    monkeypatch.setattr(general, "todense", None)
     u = numbers(n) / n
     L = ct.scale(3 + numbers(n) / 10) + linear.outer(u, numbers(n))
     b = numbers(n, seed=8)
@@ -241,7 +242,7 @@ def test_a_large_map_is_solved_without_its_array(monkeypatch: pytest.MonkeyPatch
 
 
 def test_without_scipy_the_next_way_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solving, "_scipy", lambda: False)
+    monkeypatch.setattr(general, "_scipy", lambda: False)
     for L, method in ((tridiagonal(100), "dense"), (tridiagonal(1000), "iterative"), (linear.sparse(laplacian(20)), "iterative")):
         assert L.solver.method == method
         x = numbers(L.shape[0])

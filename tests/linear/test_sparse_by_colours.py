@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import catad as ct
-from catad.linear import compressed, sparsity
-from catad.linear.as_matrix import LARGE, may_be_spread
-from catad.linear.entries import Crowded
-from catad.linear.sparsity import colours_of, places_of
+from catad.linear.matrix import compressed, sparsity
+from catad.linear.matrix.as_matrix import LARGE, may_be_spread
+from catad.linear.matrix.entries import Crowded
+from catad.linear.matrix.sparsity import colours_of, places_of
 from tests.planner.forks import APPLIED, MULTIPLIED, random_program
 
 sparse = pytest.importorskip("scipy.sparse")

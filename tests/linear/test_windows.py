@@ -7,8 +7,8 @@ import pytest
 
 import catad as ct
 from catad.engine.program import run_structure
-from catad.linear.windows import Progression, Windows, WindowSums, fits
-from catad.vector.known_indices import gathered
+from catad.linear.families.windows import Progression, Windows, WindowSums, fits
+from catad.vector.indexing.static_indices import gathered
 
 ENGINES = ("reference", "cpu")
 
@@ -125,7 +125,7 @@ def test_indices_out_of_range_are_no_window() -> None:
     """`Gathered` gives zero outside of the array: such an index is no view."""
     b = ct.primitive.Builder()
     x, (index,) = b.inputs(ct.f64[5]), b.add(ct.primitive.Constant(np.arange(3, 7)))
-    from catad.linear.gather import rows_of
+    from catad.linear.families.gather import rows_of
 
     made = gathered(b, rows_of((5,), (4,)), index, x)
     assert type(next(box.primitive for box in b.boxes if made.number in box.outs)).__name__ == "Gathered"
@@ -184,7 +184,7 @@ def test_results_may_be_written_into() -> None:
 
 
 def test_a_planted_window_that_is_off_by_one_is_found(monkeypatch) -> None:
-    from catad.linear import windows
+    from catad.linear.families import windows
 
     plain = windows.axis
 
@@ -244,7 +244,7 @@ def test_known_indices_that_differ_are_moves(key, is_move: bool) -> None:
 
 @pytest.mark.parametrize("index", [np.arange(5)[:, None] + np.arange(3), 4 * np.arange(3)[:, None] + np.arange(2)])
 def test_laws(index: np.ndarray) -> None:
-    from catad.linear.windows import Windowed
+    from catad.linear.families.windows import Windowed
 
     n = index.max() + 2
     steps = tuple([(k, int(index[tuple(int(j == k) for j in range(2))] - index[0, 0])) for k in range(2)])

@@ -9,12 +9,12 @@ import numpy as np
 
 import catad as ct
 from catad import linear
-from catad.linear.block import Chain, chain
+from catad.category.wiring import Builder
+from catad.linear.families.block import Chain, chain
 from catad.linear.network import Network
 from catad.linear.products import cost_of, multiply, operations
 from catad.linear.structure import Structure
-from catad.planner.pushes import accumulated
-from catad.wiring import Builder
+from catad.planner.chains.pushes import accumulated
 
 KINDS = (
     "dense", "diagonal", "gather", "scatter", "slice", "flip", "pad", "recurrence", "outer", "scaled", "identity", "sum",

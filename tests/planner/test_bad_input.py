@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.planner import cache
+from catad.planner.chains import cache
 from catad.planner.plan import forget
 
 NAN, INF = float("nan"), float("inf")

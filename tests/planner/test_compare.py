@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.linear.patterns import pattern_of
-from catad.planner import colours
+from catad.linear.matrix.patterns import pattern_of
+from catad.planner.reports import colours
 
 
 def layer(m: int, n: int) -> ct.D:

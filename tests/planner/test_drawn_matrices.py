@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad.category.wiring import Builder
 from catad.engine import program as engine_program
-from catad.planner.factors import multiplied
+from catad.planner.chains.factors import multiplied
 from catad.planner.network.sums import summed
 from catad.planner.plan import forget
-from catad.wiring import Builder
 
 EXPERIMENTS = Path(__file__).parents[2] / "examples" / "experiments"
 PROGRAMS = 200

@@ -13,11 +13,13 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.linear.merging import added
+from catad.category.spaces import Product
+from catad.category.wiring import Builder
 from catad.linear.products import MapProduct, cost_of_wiring, left, multiply, right
 from catad.linear.structure import Structure
-from catad.planner.cache import _graph, of_structure
-from catad.planner.factors import factors_of
+from catad.linear.sums import added
+from catad.planner.chains.cache import _graph, of_structure
+from catad.planner.chains.factors import factors_of
 from catad.planner.heuristics import Work
 from catad.planner.network import sets
 from catad.planner.network.bound import bound
@@ -26,8 +28,6 @@ from catad.planner.network.linear_graph import LinearGraph
 from catad.planner.network.search import Search
 from catad.planner.plan import Plan, forget, plan
 from catad.planner.request import Request
-from catad.spaces import Product
-from catad.wiring import Builder
 from tests.planner.forks import MULTIPLIED, random_program
 
 KINDS = (*MULTIPLIED, "dense", "dense")

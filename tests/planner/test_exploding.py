@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.planner import chain
-from catad.planner.basis import is_larger
-from catad.planner.cost_profile import CostProfile, Rates
-from catad.planner.factors import multiplied
+from catad.planner.chains import search
+from catad.planner.chains.basis import is_larger
+from catad.planner.chains.factors import multiplied
+from catad.planner.costs.cost_profile import CostProfile, Rates
 from catad.planner.plan import forget
 
 FILE = Path(__file__).parents[2] / "examples" / "experiments" / "small_matrices.py"
@@ -81,7 +81,7 @@ def test_little_is_looked_at_to_find_it(name: str) -> None:
 
 def test_slots_of_nested_products_are_laid_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Boxes that are asked for while all prefix products are multiplied from the left: they grow as the products do."""
-    from catad.wiring import Builder
+    from catad.category.wiring import Builder
 
     asked = [0]
     plain = Builder.add
@@ -91,7 +91,7 @@ def test_slots_of_nested_products_are_laid_out_once(monkeypatch: pytest.MonkeyPa
         return plain(self, *args)
 
     monkeypatch.setattr(Builder, "add", counted)
-    monkeypatch.setattr(chain, "TRACED", (10**9, 0))
+    monkeypatch.setattr(search, "TRACED", (10**9, 0))
     counts = []
     for n in (3, 6):
         f, x = programs.prefixes(n)
@@ -131,7 +131,7 @@ def test_what_is_sparse_stays_so() -> None:
 @pytest.mark.parametrize("name", ["8 rotations", "hand"])
 def test_the_dense_form_keeps_its_program(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     f, x = CASES[name]
-    from catad.wiring import Builder
+    from catad.category.wiring import Builder
 
     _, L = ct.linearize(f, x)
     first = L.todense(), L.tocsr()

@@ -13,7 +13,7 @@ from catad.planner.problems.chain_plan import matrix_chain
 from catad.planner.problems.checkpoints import repeated_steps
 from catad.planner.problems.faces import Edge, Faces, matrix_free
 from catad.planner.problems.typed import COPY, Scalar, Tables, TypedEdge, TypedGraph, plan_typed
-from catad.vector.revolve import revolve
+from catad.vector.loops.revolve import revolve
 
 from .graphs import eliminated, random_case
 

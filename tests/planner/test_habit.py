@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad import jacobian_programs
+from catad.jacobians import jacobian_programs
 from catad.planner.plan import forget
 from tests.planner.forks import random_program
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.gradients import grad
+from catad.category.wiring import wire
+from catad.derivative.grad import grad
 from catad.planner import plan
-from catad.planner.limited import counted, stages_of
-from catad.planner.live import peak_of, peak_of_wiring
-from catad.planner.recompute import with_checkpoints
-from catad.planner.schedule import every
-from catad.wiring import wire
+from catad.planner.memory.liveness import peak_of, peak_of_wiring
+from catad.planner.memory.memory_limit import counted, stages_of
+from catad.planner.memory.recompute import with_checkpoints
+from catad.planner.memory.schedule import every
 
 N = 500
 SUMS = ct.scan(lambda a, b: a + b, 0.0)

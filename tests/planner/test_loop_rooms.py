@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad import buffers
-from catad.gradients import grad
-from catad.late import late
+from catad.derivative.grad import grad
 from catad.linear.products import cost_of_wiring
-from catad.planner.live import peak_of
-from catad.planner.loop_rooms import again, ladder
-from catad.planner.schedule import Stage, least, price, schedule
-from catad.vector.rooms import loops_of
+from catad.planner.memory.liveness import peak_of
+from catad.planner.memory.loop_snapshots import again, ladder
+from catad.planner.memory.schedule import Stage, least, price, schedule
+from catad.support.late import late
+from catad.values import buffers
+from catad.vector.loops.snapshots import loops_of
 from tests.planner.test_limited import _measured
 from tests.planner.test_schedule import Simulated, drawn, every
 

@@ -12,9 +12,9 @@ import pytest
 
 import catad as ct
 from catad.engine.program import Program
-from catad.planner import calibrate
-from catad.planner.cost_profile import CALL, WITHIN, CostProfile, Rates
-from catad.planner.measure import Measured, estimate
+from catad.planner.costs import calibrate
+from catad.planner.costs.cost_profile import CALL, WITHIN, CostProfile, Rates
+from catad.planner.costs.measure import Measured, estimate
 
 from ..conftest import FUNCTIONS, RATES
 

@@ -12,7 +12,7 @@ import pytest
 
 import catad as ct
 from catad.planner import Plan, plan
-from catad.planner.cost_profile import CostProfile, Rates
+from catad.planner.costs.cost_profile import CostProfile, Rates
 from catad.planner.network import search as searching
 from catad.planner.network.kinds import Kinds
 from catad.planner.plan import forget

@@ -167,7 +167,7 @@ def test_steps_of_a_kalman_filter(case: tuple[int, int, str, bool]) -> None:
 
 def test_a_path_is_not_eliminated(monkeypatch: pytest.MonkeyPatch) -> None:
     """All orders of a path are bracketings, which are searched exactly."""
-    monkeypatch.setattr("catad.planner.cache.cheaper", None)
+    monkeypatch.setattr("catad.planner.chains.cache.cheaper", None)
     f, x = chain(4, 2, 7, 3, 9, 2)
     planned = plan(f, x, cost="operations")
     assert planned.kind == "bracketing" and planned.exact and not planned.reservations

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.linear import families
-from catad.linear.clear import ClearAt, Cleared, Run
-from catad.linear.either import Choose
-from catad.linear.gather import rows_of
-from catad.linear.matrix_free import Batched
+from catad.linear.families import table
+from catad.linear.families.clear import ClearAt, Cleared, Run
+from catad.linear.families.gather import rows_of
+from catad.linear.families.matrix_free import Batched
 from catad.planner import plan
+from catad.vector.loops.either import Choose
 
 from ..linear.cases import block_cases, square_cases
 from .chains import bracketings, dense_product, random_blocks, random_chain, with_bases
@@ -66,7 +66,7 @@ def test_every_pair_takes_what_was_predicted(first: str, explicit: bool) -> None
 
 def test_the_pairs_are_of_all_families() -> None:
     met = {type(L.structure) for _, _, L, _ in PAIRS} | {type(p) for _, _, L, M in PAIRS for p in plan([L, M]).factors}
-    assert met >= set(families.FAMILIES)
+    assert met >= set(table.FAMILIES)
 
 
 @pytest.mark.quick(10)

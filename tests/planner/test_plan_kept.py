@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.planner import CostProfile, Plan, calibrate, cost_profile, plan, plan_structure
-from catad.planner import cache as kept
-from catad.planner.bound import bound
-from catad.planner.cost_profile import Rates
+from catad.planner import CostProfile, Plan, plan, plan_structure
+from catad.planner.chains import cache as kept
+from catad.planner.chains.bound import bound
+from catad.planner.costs import calibrate, cost_profile
+from catad.planner.costs.cost_profile import Rates
 from catad.planner.plan import forget
-from catad.planner.subject import factors_of_list
+from catad.planner.planned_program import factors_of_list
 
 SIZES = [(80, 100), (50, 80), (3, 50), (10, 3), (2, 10)]
 TEXT = json.dumps({"catad profile": 3, "engine": "a", "kernels": {"others": {"launch": 1, "byte": 0, "operation": 0}}})
@@ -269,7 +270,7 @@ def test_many_cotangents_are_pulled_back_at_once(name: str, count: int) -> None:
 
 def test_many_cotangents_run_a_plan() -> None:
     """One cotangent is pulled through; for many it pays to multiply the factors between first."""
-    from catad.planner.ends import plan_rows
+    from catad.planner.many_cotangents import plan_rows
     from catad.planner.request import Request
 
     structure = ct.linearize(layers(30, 3, 30), np.zeros(30))[1].structure

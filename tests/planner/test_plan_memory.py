@@ -9,7 +9,7 @@ import pytest
 
 import catad as ct
 from catad.planner import plan
-from catad.planner.recompute import recomputing, with_checkpoints
+from catad.planner.memory.recompute import recomputing, with_checkpoints
 
 
 def layer(m: int, n: int, seed: int) -> ct.D:

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad.category.wiring import Builder
 from catad.linear.apply import applying
 from catad.linear.batch import batch
-from catad.linear.matrix_free import carried
-from catad.linear.patterns import Pattern, pattern_of
+from catad.linear.families.matrix_free import carried
+from catad.linear.matrix.patterns import Pattern, pattern_of
 from catad.linear.products import cost_of_wiring
 from catad.linear.structure import Structure
 from catad.planner import Plan, plan
-from catad.wiring import Builder
 
 
 def linear(f: ct.D, shape: tuple[int, ...], seed: int = 0) -> ct.LinearMap:

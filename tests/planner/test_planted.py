@@ -9,14 +9,16 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad import recent, term_cache
-from catad.linear import as_matrix
-from catad.planner import factors, limited, pushes
-from catad.planner.limited import counted, stages_of
-from catad.planner.live import peak_of
+from catad.category import cache
+from catad.category.terms import D
+from catad.linear.matrix import as_matrix
+from catad.planner.chains import factors, pushes
+from catad.planner.memory import memory_limit
+from catad.planner.memory.liveness import peak_of
+from catad.planner.memory.memory_limit import counted, stages_of
+from catad.planner.memory.schedule import Stage, price
 from catad.planner.plan import forget, plan
-from catad.planner.schedule import Stage, price
-from catad.terms import D
+from catad.support import lru
 
 
 @pytest.fixture(autouse=True)
@@ -25,8 +27,8 @@ def planned_anew() -> Any:
 
     def clear() -> None:
         forget()
-        recent.forget()
-        term_cache.forget()
+        lru.forget()
+        cache.forget()
 
     clear()
     yield clear
@@ -118,7 +120,7 @@ def formulas_are_what_boxes_take() -> bool:
 
 def actions_of(planned: ct.Plan) -> list[Any]:
     """The products of a bracketing, as the search has priced them."""
-    from catad.planner.execute import trace
+    from catad.planner.chains.execute import trace
 
     traced = trace(planned.chain, planned.strategy.tree)  # type: ignore[attr-defined]
     return [action for joined in traced.joins for action in joined.actions]
@@ -151,12 +153,12 @@ def stages_count_their_input() -> bool:
 
 def test_a_tape_that_is_counted_without_its_input(monkeypatch: pytest.MonkeyPatch, planned_anew: Any) -> None:
     assert holds(stages_count_their_input)
-    plain = limited._stage
+    plain = memory_limit._stage
 
     def short(f: D, dom: Any, cod: Any, profile: Any, first: bool) -> Stage:
         made = plain(f, dom, cod, profile, first)
         return made._replace(tape=made.tape - made.input, taped=made.taped - made.input)
 
-    monkeypatch.setattr(limited, "_stage", short)
+    monkeypatch.setattr(memory_limit, "_stage", short)
     planned_anew()
     assert not holds(stages_count_their_input)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.planner.schedule import Runs, Stage, least, price, schedule
+from catad.planner.memory.schedule import Runs, Stage, least, price, schedule
 
 
 def drawn(n: int, seed: int) -> list[Stage]:

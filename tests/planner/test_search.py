@@ -9,7 +9,7 @@ import pytest
 
 import catad as ct
 from catad.planner import Plan, plan, plan_structure
-from catad.planner.brackets import text
+from catad.planner.chains.brackets import text
 
 from .chains import bracketings, cost, dense_product, random_blocks, random_chain, with_bases
 
@@ -222,7 +222,7 @@ def test_nothing_stays_a_chain_inside_a_block_either() -> None:
 
 def test_sizes_of_one_take_no_more_looking_than_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """Products of dense matrices are laid out where they are chosen only, whatever their sizes are."""
-    from catad.planner import chain as search
+    from catad.planner.chains import search as search
 
     joined: list[int] = []
     real = search.join

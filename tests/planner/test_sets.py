@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.planner.cache import _graph
-from catad.planner.factors import factors_of
+from catad.planner.chains.cache import _graph
+from catad.planner.chains.factors import factors_of
 from catad.planner.heuristics import Work
 from catad.planner.network import sets
 from catad.planner.network.kinds import Kinds, OutOfWork

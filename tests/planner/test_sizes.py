@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.planner import cache, sizes
-from catad.planner.basis import use_of, written
+from catad.planner.chains import cache
+from catad.planner.chains.basis import use_of, written
+from catad.planner.costs import sizes
 from catad.planner.network import order
 from catad.planner.plan import Plan, forget
 from catad.planner.request import Request, checked

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.gradients import grad
-from catad.planner import staged
-from catad.planner.limited import counted, stages_of, within
-from catad.planner.live import peak_of
-from catad.planner.schedule import Runs, every, least, price, schedule
-from catad.planner.subject import subject_at
-from catad.wiring import wire
+from catad.category.wiring import wire
+from catad.derivative.grad import grad
+from catad.planner.memory import stages as staged
+from catad.planner.memory.liveness import peak_of
+from catad.planner.memory.memory_limit import counted, stages_of, within
+from catad.planner.memory.schedule import Runs, every, least, price, schedule
+from catad.planner.planned_program import subject_at
 from tests.planner import forks
 from tests.planner.test_limited import _measured
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.planner import cache
+from catad.planner.chains import cache
 
 
 def layer(m: int, n: int) -> ct.D:

@@ -21,14 +21,14 @@ BUGS = [
     ),
     Bug(
         "a concatenation adds zeros with the wrong sign",
-        "engine/stages/joined.py",
+        "engine/stages/concatenation.py",
         "-0.0 if space.is_float else 0.0",
         "0.0 if space.is_float else 0.0",
         "engine/test_joined.py",
     ),
     Bug(
         "units of sums by bin are left out",
-        "engine/cpu/whole/indexed.py",
+        "engine/cpu/whole/indexed_writes.py",
         "_joined(text, sums[0], into)",
         "text.clear(sums[0].pointer, into[1].nbytes)",
         "engine/test_cpu_bins.py",
@@ -77,14 +77,14 @@ BUGS = [
     ),
     Bug(
         "code of another file is run",
-        "engine/store.py",
+        "engine/disk_cache.py",
         "    if content[:_HEAD] != _head(name, payload):",
         "    if content[: len(_MAGIC)] != _MAGIC:",
         "engine/test_store.py",
     ),
     Bug(
         "full folders lose their profiles of costs",
-        "engine/store.py",
+        "engine/disk_cache.py",
         'if entry.is_file() and not entry.name.endswith(".json")]',
         "if entry.is_file()]",
         "engine/test_store.py",
@@ -133,7 +133,7 @@ BUGS = [
     ),
     Bug(
         "compiled code takes all trips for those of one thread",
-        "engine/cpu/whole/orders.py",
+        "engine/cpu/whole/sorting.py",
         "icmp ne i64 {own}, {other}",
         "icmp ugt i64 {own}, {other}",
         "simt/test_races_at_every_call.py",
@@ -147,7 +147,7 @@ BUGS = [
     ),
     Bug(
         "a sum of entries begins with zeros where it adds to something",
-        "engine/cpu/whole/summed.py",
+        "engine/cpu/whole/entry_sums.py",
         "self.starts.pop(0) if self.starts else None",
         "None",
         "traced/test_ragged_rows.py",
@@ -161,7 +161,7 @@ BUGS = [
     ),
     Bug(
         "a Python int that narrower integers do not hold wraps around",
-        "engine/cpu/whole/indexed.py",
+        "engine/cpu/whole/indexed_writes.py",
         'text.fail(w.set(f"icmp uge i64 {position}, {box.size}"))',
         'text.fail(w.set(f"icmp ugt i64 {position}, {2 * box.size}"))',
         "traced/test_ints_beside_narrow_arrays.py",

@@ -16,7 +16,7 @@ from scalar_support import define, define_without_source, run, same
 import catad as ct
 from catad.errors import ScalarError
 from catad.scalar import read
-from catad.scalar.bytecode import MAX_PATHS
+from catad.scalar.reading.bytecode import MAX_PATHS
 
 A = np.array([-2.5, -1.0, -0.0, 0.0, 0.3, 1.0, 2.0, 7.5, np.inf, np.nan])
 B = np.array([1.0, -3.0, 2.0, 0.5, 0.3, -1.0, 5.0, 2.5, 0.1, 1.0])
@@ -245,7 +245,7 @@ def test_a_loop_without_end_is_refused() -> None:
 
 
 def test_an_unknown_instruction_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    from catad.scalar import bytecode, instructions
+    from catad.scalar.reading import bytecode, instructions
 
     fn = define_without_source("f = lambda x: x * 2.0")
     monkeypatch.delitem(instructions.DOERS, "BINARY_OP")

@@ -19,7 +19,7 @@ from scalar_support import define, run
 
 import catad as ct
 from catad.scalar import read
-from catad.scalar.find_source import find_source
+from catad.scalar.reading.find_source import find_source
 
 X = np.array([-2.0, 0.5, 3.0])
 

@@ -16,7 +16,7 @@ from test_scalar_random import CHECKS, SPECIAL, blocks, expressions, programs, p
 
 from catad.errors import CannotPrint, ScalarError
 from catad.scalar import OPS, Function, apply, cast, llvm_function, param, read, result_types, substitute, value_and_partials
-from catad.scalar.demand import demands, schedule
+from catad.scalar.lazy_branches import demands, schedule
 from catad.scalar.simplify import TRUE
 from catad.scalar.vector_math.composed import composed
 

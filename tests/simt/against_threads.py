@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 import catad as ct
+from catad.category.spaces import flatten
 from catad.simt.kernel import Launch
-from catad.spaces import flatten
 from catad.testing.emulator import EmulatedGpu
 
 ENGINES = ("reference", "cpu", "emulated gpu")

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.spaces import flatten
+from catad.category.spaces import flatten
 
 N, BLOCK = 10, 4
 COUNT = int(os.environ.get("CATAD_DRAWN_KERNELS", "24"))

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine import notices
-from catad.errors import CatadNotice
+from catad.errors import CatadNotice, notices
 
 
 @ct.kernel

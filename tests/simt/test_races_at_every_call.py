@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine import in_force
+from catad.category.spaces import flatten
 from catad.simt import grid, shared, syncthreads, threadIdx
 from catad.simt.kernel import Launch
-from catad.spaces import flatten
+from catad.support import current_engine
 from catad.testing.threads import recorded
 
 ENGINES = ("reference", "cpu", "auto")
@@ -197,7 +197,7 @@ def test_checks_may_be_left_to_the_first_call_or_left_out(engine: str) -> None:
             assert np.array_equal(fresh(*bad), last)  # of threads that meet the last one wins
     with ct.use_engine(engine), pytest.raises(ct.ScalarError, match="a race"):
         fresh(*bad)
-    assert in_force.every_call()
+    assert current_engine.every_call()
 
 
 def test_both_threads_are_named() -> None:

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.linear.reindex import axis
+from catad.category.spaces import flatten
+from catad.linear.families.reindex import axis
 from catad.scalar import const
-from catad.simt import folds, trips
+from catad.simt import folds, parallel_trips
 from catad.simt.arrays import Site
-from catad.simt.lanes import Lanes
 from catad.simt.races import READ, Lockstep
 from catad.simt.read import Dims
-from catad.spaces import flatten
-from catad.vector.shape import moved
+from catad.simt.thread_axes import Lanes
+from catad.vector.shapes.shape import moved
 from tests.simt.against_threads import ENGINES, assert_gradients, assert_values
 from tests.simt.kernels import Case
 from tests.simt.trip_kernels import AT_ONCE, ONE_BY_ONE, cut_cell, matmul, saxpy
@@ -304,7 +304,7 @@ def test_the_planted_ones_are_right_as_they_are(name):
 
 
 def test_trips_that_read_what_others_write_are_seen(monkeypatch):
-    monkeypatch.setattr(trips, "_disjoint", lambda inner, several, counters: True)
+    monkeypatch.setattr(parallel_trips, "_disjoint", lambda inner, several, counters: True)
     assert differ(again("recurrence"))
 
 
@@ -314,7 +314,7 @@ def test_a_running_sum_taken_for_a_fold_is_seen(monkeypatch):
 
 
 def test_a_wrong_neutral_element_is_seen(monkeypatch):
-    monkeypatch.setattr(trips, "neutral", lambda op, dtype: const(dtype.type(0)))
+    monkeypatch.setattr(parallel_trips, "neutral", lambda op, dtype: const(dtype.type(0)))
     assert differ(again("product"))
 
 

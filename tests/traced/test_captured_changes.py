@@ -134,14 +134,14 @@ def read_only(*numbers: float) -> Any:
 
 
 def test_arrays_that_nobody_can_write_to_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    from catad.traced import watched
+    from catad.traced import mutation_checks
 
     weights = [read_only(1.0, 2.0, 3.0), np.ones(3)]
     f = ct.jacobian(ct.function(lambda x: weights[0] * weights[1] * x), result="array")
     for _ in range(2):
         assert np.array_equal(f(X), np.diag(weights[0]))
-    compared, original = [], watched.same_bits
-    monkeypatch.setattr(watched, "same_bits", lambda a, b: compared.append(a) or original(a, b))
+    compared, original = [], mutation_checks.same_bits
+    monkeypatch.setattr(mutation_checks, "same_bits", lambda a, b: compared.append(a) or original(a, b))
     f(X)
     assert [one is weights[1] for one in compared] == [True]
 

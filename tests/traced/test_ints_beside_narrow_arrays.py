@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.vector.same_value import Fits
+from catad.vector.pointwise.same_value import Fits
 
 from .programs import outcome
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad import jacobians
+from catad.jacobians import jacobian
 
 X = np.linspace(1.0, 2.0, 3)
 
@@ -51,8 +51,8 @@ def test_tuples_of_arrays_for_a_morphism() -> None:
 
 def test_a_second_call_takes_nothing_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    plain = jacobians.taken_point
-    monkeypatch.setattr(jacobians, "taken_point", lambda *given: calls.append(0) or plain(*given))
+    plain = jacobian.taken_point
+    monkeypatch.setattr(jacobian, "taken_point", lambda *given: calls.append(0) or plain(*given))
     for J, args in (
         (ct.jacobian(lambda p, y: called(p, y)), ({"a": 2.0, "b": X}, X)),
         (ct.jacobian(ct.id >> ct.mul >> ct.tan), ((X, X),)),

@@ -79,7 +79,7 @@ THERE = [name for name in FUNCTIONS if "." in name or hasattr(np, name)]  # some
 
 
 def test_functions_have_a_meaning():
-    from catad.traced.operators import supported
+    from catad.traced.arrays.operators import supported
     from catad.traced.table import FUNCTIONS as BY_PROTOCOL
     from catad.traced.table import INSTANCES, PYTHON
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.syntax import ordered
+from catad.category.text import ordered
 from tests.traced.cases_texts import PROGRAMS
 from tests.traced.programs import leaves
 from tests.traced.test_program_text import program

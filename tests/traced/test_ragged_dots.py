@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.linear.dot_within import DotWithin
+from catad.linear.families.dot_within import DotWithin
 from tests.traced.test_ragged import durbin
 
 N = 200

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.vector.entry_sum import Summed
-from catad.wiring import Wiring
+from catad.category.wiring import Wiring
+from catad.vector.folds.entry_sum import Summed
 
 ROWS = 30
 RNG = np.random.default_rng(4)

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine.cpu.run import tags
-from catad.traced import watched
+from catad.engine.cpu.run import mutation_tags
+from catad.traced import mutation_checks
 from catad.traced.captured import Captured
 
 RNG = np.random.default_rng(0)
-needs_tags = pytest.mark.skipif(not tags.supported(), reason="this processor has no such instructions")
+needs_tags = pytest.mark.skipif(not mutation_tags.supported(), reason="this processor has no such instructions")
 
 
 MANY, FEW = 20_001, 1_062  # numbers of an array: four have more than `watched.LARGE` bytes in all, or less
@@ -98,7 +98,7 @@ CHANGES = {
 
 
 @pytest.mark.filterwarnings("ignore:Setting the:DeprecationWarning")
-@pytest.mark.parametrize("looks", [2, watched.OFTEN + 5])
+@pytest.mark.parametrize("looks", [2, mutation_checks.OFTEN + 5])
 @pytest.mark.parametrize("size", [MANY, FEW])
 @pytest.mark.parametrize("name", CHANGES)
 def test_every_change_is_noticed(name: str, size: int, looks: int) -> None:
@@ -115,7 +115,7 @@ def test_every_change_is_noticed(name: str, size: int, looks: int) -> None:
     assert found.changed == "w"
 
 
-@pytest.mark.parametrize("looks", [2, watched.OFTEN + 5])
+@pytest.mark.parametrize("looks", [2, mutation_checks.OFTEN + 5])
 @pytest.mark.parametrize("size", [MANY, FEW])
 def test_a_change_that_is_taken_back_is_none(size: int, looks: int) -> None:
     w = weights(size)
@@ -145,14 +145,14 @@ def test_a_name_that_gets_another_value_with_the_same_numbers() -> None:
 
     found = Captured()
     found.add(f, [f])
-    assert all(found.is_same for _ in range(watched.OFTEN + 5))
+    assert all(found.is_same for _ in range(mutation_checks.OFTEN + 5))
     w = [w[0].copy()]
     assert not found.is_same and found.changed is None and found.is_same  # equal: noted
     w[0][1] = 0.5
     assert not found.is_same
 
 
-@pytest.mark.parametrize("looks", [2, watched.OFTEN + 5])
+@pytest.mark.parametrize("looks", [2, mutation_checks.OFTEN + 5])
 def test_calls_raise_where_weights_changed(looks: int) -> None:
     w = [RNG.standard_normal((200, 200)) for _ in range(2)]
     x = RNG.standard_normal(200)
@@ -170,7 +170,7 @@ def test_calls_raise_where_weights_changed(looks: int) -> None:
 @pytest.mark.parametrize("size", [0, 1, 1023, 4096, 4097, 30_000])
 def test_tags_are_those_of_the_bits(size: int, dtype: Any) -> None:
     array = RNG.integers(0, 2, size).astype(dtype)
-    found = tags.Tags([array, array[1:]], [array.copy(), array[1:].copy()])
+    found = mutation_tags.Tags([array, array[1:]], [array.copy(), array[1:].copy()])
     assert found.same()
     bits = bits_of(array)
     for place in RNG.integers(0, max(1, bits.size), 50 if size else 0):
@@ -183,7 +183,7 @@ def test_tags_are_those_of_the_bits(size: int, dtype: Any) -> None:
 def words_that_are_missed() -> list[int]:
     """The words of two blocks whose change leaves the tags as they are."""
     array = RNG.integers(0, 1 << 62, 1024)
-    found, missed = tags.Tags([array], [array.copy()]), []
+    found, missed = mutation_tags.Tags([array], [array.copy()]), []
     for place in range(array.size):
         array[place] ^= 1 << (place % 62)
         if found.same():
@@ -198,12 +198,12 @@ def test_a_tag_that_leaves_words_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted bug: the sum of a block leaves out one product of sixteen."""
     assert words_that_are_missed() == []
     product = re.compile(r"(%\w+) = call <8 x i64> @llvm\.x86\.pclmulqdq")
-    plain = tags._text()
+    plain = mutation_tags._text()
     for last in [found[1] for found in product.finditer(plain)][15::16]:
         plain = re.sub(rf"(xor <8 x i64> %\w+), {last}\n", r"\1, zeroinitializer\n", plain)
-    monkeypatch.setattr(tags, "_text", lambda: plain)
-    tags._functions.cache_clear()
+    monkeypatch.setattr(mutation_tags, "_text", lambda: plain)
+    mutation_tags._functions.cache_clear()
     try:
         assert words_that_are_missed() == [place for place in range(1024) if place % 128 >= 120]
     finally:
-        tags._functions.cache_clear()
+        mutation_tags._functions.cache_clear()

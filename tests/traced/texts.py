@@ -7,9 +7,9 @@ from typing import Any
 from xml.etree import ElementTree
 
 import catad as ct
-from catad.syntax import is_scope, ordered
+from catad.category.text import is_scope, ordered
+from catad.category.trip_counts import as_first_met
 from catad.testing.functions import same_boxes
-from catad.trip_counts import as_first_met
 
 
 def traced_again(text: str, p: Any) -> Any:

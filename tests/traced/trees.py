@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from catad.trees import entries_of, tree_leaves, tree_map
+from catad.values.trees import entries_of, tree_leaves, tree_map
 
 try:
     import jax

@@ -16,9 +16,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 import catad as ct
-from catad.functors import linearised
+from catad.category.wiring import Wiring, wire
+from catad.derivative.functors import linearised
 from catad.linear.apply import applying
-from catad.wiring import Wiring, wire
 
 # -- operators
 

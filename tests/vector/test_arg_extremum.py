@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import catad as ct
-from catad.vector.arg_extremum import ArgExtremum
-from catad.vector.fold import Fold
-from catad.vector.monoid import with_position
+from catad.vector.folds.arg_extremum import ArgExtremum
+from catad.vector.folds.fold import Fold
+from catad.vector.folds.monoid import with_position
 
 MAXIMA: dict[str, tuple[Any, float]] = {
     "maximum": (ct.maximum, -np.inf),

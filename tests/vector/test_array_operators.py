@@ -81,8 +81,8 @@ def test_no_matrix_over_elements_is_made() -> None:
 
 
 def test_the_work_is_that_of_a_few_primal_scans() -> None:
+    from catad.category.wiring import wire
     from catad.linear.products import cost_of_wiring
-    from catad.wiring import wire
 
     f, space = ct.scan(ct.matmul, np.eye(8)), ct.f64[20, 8, 8]
     primal = cost_of_wiring(wire(f, space))

@@ -12,13 +12,13 @@ import pytest
 import catad as ct
 from catad.engine.cpu.whole import bounded
 from catad.engine.cpu.whole.run import Whole
-from catad.late import late
-from catad.planner.live import peak_of
+from catad.planner.memory.liveness import peak_of
+from catad.support.late import late
 from catad.testing import check_laws
-from catad.vector import revolve as module
-from catad.vector.revolve import BoundedLoop, BoundedPullback, revolve
-from catad.vector.rooms import loops_of
-from catad.vector.segments import Segments, segments
+from catad.vector.loops import revolve as module
+from catad.vector.loops.revolve import BoundedLoop, BoundedPullback, revolve
+from catad.vector.loops.segments import Segments, segments
+from catad.vector.loops.snapshots import loops_of
 
 from ..engine import whole_support
 

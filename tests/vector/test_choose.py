@@ -11,9 +11,9 @@ import pytest
 
 import catad as ct
 from catad.engine.program import program_of
-from catad.linear.either import Choose, Either
 from catad.testing import check_grads, check_laws
-from catad.vector.batching import Lanes
+from catad.vector.loops.batching import Lanes
+from catad.vector.loops.either import Choose, Either
 
 RNG = np.random.default_rng(3)
 POSITIVE = ct.sum() >> ct.map(lambda s: s > 0.0)

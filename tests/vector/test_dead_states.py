@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine.merge import merged
-from catad.linear.either import Choose
-from catad.linear.sweep import Sweep
+from catad.engine.rewrites.merge import merged
+from catad.vector.loops.either import Choose
+from catad.vector.loops.sweep_map import Sweep
 
 HUGE = 1e30
 X = np.array([1.0, 2.0, 3.0])

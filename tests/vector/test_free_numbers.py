@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.spaces import Tensor
-from catad.vector.bins import with_numbers
-from catad.vector.by_bin import PrefixByBin
-from catad.vector.fold_by_bin import FoldByBin
+from catad.category.spaces import Tensor
+from catad.vector.bins.fold_by_bin import FoldByBin
+from catad.vector.bins.prefixes_by_bin import PrefixByBin
+from catad.vector.bins.sorted_bins import with_numbers
 
 from . import operators as o
 

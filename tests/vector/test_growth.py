@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad import buffers
+from catad.category.wiring import wire
 from catad.engine.program import Program
 from catad.linear.products import cost_of_wiring
-from catad.wiring import wire
+from catad.values import buffers
 
 from . import operators as o
 

@@ -9,9 +9,9 @@ import pytest
 
 import catad as ct
 from catad import upward
-from catad.linear import sweep
-from catad.linear.sweep import SweepMap
-from catad.term_cache import forget
+from catad.category.cache import forget
+from catad.vector.loops import sweep_map
+from catad.vector.loops.sweep_map import SweepMap
 
 from ..engine.whole_support import leaves, like
 
@@ -201,7 +201,7 @@ def test_a_slot_from_a_state_that_was_overwritten_is_seen(monkeypatch: pytest.Mo
             s = s - k * s * (1.0 - s) * (2.0 - s) / (1.0 + s * s)
         return s
 
-    original, planted = sweep.cut, []
+    original, planted = sweep_map.cut, []
 
     def later(term: Any, dom: Any, ins: Any, outs: Any) -> Any:
         wiring = ct.wire(term, dom)
@@ -212,7 +212,7 @@ def test_a_slot_from_a_state_that_was_overwritten_is_seen(monkeypatch: pytest.Mo
 
     x = RNG.random(3000), 0.05 + 0.01 * RNG.random(3000)
     ct.testing.check_grads(ct.function(fn), *x, order=1)
-    monkeypatch.setattr(sweep, "cut", later)
+    monkeypatch.setattr(sweep_map, "cut", later)
     forget()
     with pytest.raises(AssertionError):
         ct.testing.check_grads(ct.function(fn), *x, order=1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.linear.sweep import Sweep
+from catad.vector.loops.sweep_map import Sweep
 
 
 def loops(fn, *arrays) -> int:
@@ -222,9 +222,9 @@ def test_indices_that_are_data_may_collide() -> None:
 
 def test_a_planted_collision_is_found(monkeypatch) -> None:
     """If indices were taken as different without a proof, what is overwritten later would have a gradient."""
-    from catad.vector import looped
+    from catad.vector.loops import hoisting
 
-    monkeypatch.setattr(looped, "are_apart", lambda *_: True)
+    monkeypatch.setattr(hoisting, "are_apart", lambda *_: True)
 
     def planted(x):
         y = np.zeros(len(x))

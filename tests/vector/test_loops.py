@@ -10,7 +10,7 @@ import pytest
 
 import catad as ct
 from catad.testing import check_laws
-from catad.vector.revolve import revolve
+from catad.vector.loops.revolve import revolve
 
 X = np.array([0.3, 0.5])
 STEP = ct.map(lambda s: np.sin(s) * 1.1 + 0.2)

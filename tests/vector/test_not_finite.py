@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import catad as ct
 from catad.engine.program import Program
-from catad.linear.prefixes import SEQUENTIAL, prefixes
-from catad.linear.recurrence import Recurred
+from catad.linear.families.prefixes import SEQUENTIAL, prefixes
+from catad.linear.families.recurrence import Recurred
 
 from .test_combinators import OPERATORS, leaves, nested
 

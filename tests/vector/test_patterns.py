@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import catad as ct
-from catad.functors import linearised
+from catad.category.wiring import wire
+from catad.derivative.functors import linearised
 from catad.linear.apply import applying
-from catad.wiring import wire
 
 from . import operators as o
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.boxes import Nesting
-from catad.late import late
-from catad.linear.contract import Contract
-from catad.linear.sweep import Sweep
-from catad.wiring import Wiring, wire
+from catad.category.boxes import Nesting
+from catad.category.wiring import Wiring, wire
+from catad.linear.families.contract import Contract
+from catad.support.late import late
+from catad.vector.loops.sweep_map import Sweep
 
 
 def recurrent(w: Any, u: Any, xs: Any) -> Any:

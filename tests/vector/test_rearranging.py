@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import catad as ct
-from catad.spaces import flatten
+from catad.category.spaces import flatten
 from catad.testing import check_grads, check_laws
 
 from .test_reductions import arrays

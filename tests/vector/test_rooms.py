@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.late import late
-from catad.planner.live import peak_of
+from catad.planner.memory.liveness import peak_of
+from catad.support.late import late
 from catad.testing import check_laws
-from catad.vector.revolve import BoundedPullback, revolve
-from catad.vector.rooms import Roomed, Rooms, loops_of
+from catad.vector.loops.revolve import BoundedPullback, revolve
+from catad.vector.loops.snapshots import Roomed, Rooms, loops_of
 from tests.vector.test_sweep import CASES, equal, scaled, squared, stacked
 
 ENGINES = ["reference", "cpu"]

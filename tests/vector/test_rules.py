@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad import scalar, term_cache
-from catad.vector.monoid import monoid_of
-from catad.wiring import wire
+from catad import scalar
+from catad.category import cache
+from catad.category.wiring import wire
+from catad.vector.folds.monoid import monoid_of
 
 from . import operators as o
 
@@ -153,12 +154,12 @@ def unrecognised(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]
     """Calling it makes every operator a stranger."""
 
     def forget() -> None:
-        term_cache.forget()
+        cache.forget()
         for module in ("fold", "scan", "histogram", "monoid"):
             monkeypatch.setattr(f"catad.vector.{module}.scalar.recognise", lambda function: None)
 
     yield forget
-    term_cache.forget()
+    cache.forget()
 
 
 BINNED = [

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import catad as ct
-from catad import term_cache
+from catad.category import cache
+from catad.category.wiring import Wiring, wire
 from catad.engine.program import Program
-from catad.vector.scan import Scan
-from catad.wiring import Wiring, wire
+from catad.vector.scans.scan import Scan
 
 from . import operators as o
 
@@ -178,7 +178,7 @@ def wirings(f: ct.D, x: Any, monkeypatch: pytest.MonkeyPatch) -> list[Wiring]:
     chosen = forward(f, x)
     with monkeypatch.context() as patch:
         patch.setattr(Scan, "pushed", lambda *args: None)
-        term_cache.forget()
+        cache.forget()
         return [chosen, forward(pickle.loads(pickle.dumps(f)), x)]
 
 
@@ -211,8 +211,8 @@ def test_what_has_costly_partials_goes_by_the_recurrence(monkeypatch: pytest.Mon
     f = ct.scan(costly, (0.0, 0.0))
     assert "Recurred" in kinds(forward(f, x))
     chosen = counted(forward(f, x), [*x, *x])
-    monkeypatch.setattr("catad.vector.pairs.linear_work", lambda *args: 10**12)
-    term_cache.forget()
+    monkeypatch.setattr("catad.vector.scans.tangent_pairs.linear_work", lambda *args: 10**12)
+    cache.forget()
     pairs = forward(pickle.loads(pickle.dumps(f)), x)  # a copy, of which nothing is remembered
     assert kinds(pairs) == ["Scan"]
     assert chosen < counted(pairs, [*x, *x])

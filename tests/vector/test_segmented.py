@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import catad as ct
-from catad.linear.gather import Gather, ScatterAdd
+from catad.linear.families.gather import Gather, ScatterAdd
 from catad.testing import check_grads, check_laws
 
 from .explicit import check_derivatives

@@ -9,13 +9,13 @@ import pytest
 
 import catad as ct
 from catad import scalar
+from catad.category.spaces import space_of
 from catad.errors import ExtensionError
 from catad.scalar import Function
-from catad.spaces import space_of
-from catad.vector.arg_extremum import ArgExtremum, ArgExtremumByBin
 from catad.vector.decomposed import Decomposed, evaluated
-from catad.vector.leave_one_out import LeaveOneOutProduct, LeaveOneOutProductByBin
-from catad.vector.shortcut import CONDITIONS, Formula, Read, Shortcut, array_code
+from catad.vector.folds.arg_extremum import ArgExtremum, ArgExtremumByBin
+from catad.vector.folds.leave_one_out import LeaveOneOutProduct, LeaveOneOutProductByBin
+from catad.vector.folds.shortcut import CONDITIONS, Formula, Read, Shortcut, array_code
 
 MAXIMUM = ct.monoid(ct.maximum, -np.inf)
 X = np.random.default_rng(0).uniform(0.5, 1.5, (7, 3))

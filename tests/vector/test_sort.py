@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import catad as ct
-from catad.linear.gather import Gather
+from catad.linear.families.gather import Gather
 from catad.testing import check_grads, check_laws
 
 from .explicit import check_derivatives

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import catad as ct
-from catad.linear.block import Chain, Sum
-from catad.linear.delta import Delta
-from catad.linear.reindex import Reindex
+from catad.linear.families.block import Chain, Sum
+from catad.linear.families.delta import Delta
+from catad.linear.families.reindex import Reindex
 from catad.testing import check_grads, check_laws
 
 from .explicit import check_derivatives

@@ -11,7 +11,7 @@ import pytest
 
 import catad as ct
 from catad.engine.cpu.nests.folds import TILE
-from catad.linear.pairwise import INNER
+from catad.linear.matrix.pairwise_sum import INNER
 
 KINDS = ("equal", "positive", "normal")
 Pair = tuple[Any, Any]  # a sum and the numbers that it is of

@@ -11,9 +11,9 @@ import pytest
 
 import catad as ct
 from catad.engine.program import program_of
-from catad.linear.contract import Contract
-from catad.linear.sweep import Sweep, SweepMap
+from catad.linear.families.contract import Contract
 from catad.testing import check_grads, check_laws
+from catad.vector.loops.sweep_map import Sweep, SweepMap
 
 RNG = np.random.default_rng(7)
 

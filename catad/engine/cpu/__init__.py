@@ -1,0 +1,1 @@
+"""The engine of the CPU: programs compiled with LLVM."""

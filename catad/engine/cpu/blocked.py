@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from catad import scalar
-from catad.buffers import address
 from catad.engine.cpu.call import Call
 from catad.engine.cpu.nests.blocks import pieces
 from catad.engine.cpu.nests.folds import TILE
-from catad.engine.stages.joins import joins, of_totals
 from catad.engine.stages.layout import BLOCKS, LINE, Layout
+from catad.engine.stages.scan_of_tiles import joins, of_totals
 from catad.scalar import Function
+from catad.values.buffers import address
 
 LINES = 8  # from so many lines on, threads share lines
 LONG = 1 << 18  # indices from which on a line is cut

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from catad.buffers import address
 from catad.engine.cpu.nests.blocks import Blocks, Totals
 from catad.engine.cpu.nests.folds import TILE, Folds
 from catad.engine.cpu.nests.nest import Nest, with_few_states
@@ -18,6 +17,7 @@ from catad.engine.cpu.run.kernel import code_of
 from catad.engine.stages.layout import BLOCKS, FOLDS, LINE, TOTALS, Layout
 from catad.engine.stages.table import Table
 from catad.engine.text.cascade import folded
+from catad.values.buffers import address
 
 GRAIN = 1 << 16  # below this many indices one thread is faster (measured on 2-core x86-64 machines)
 _NESTS: dict[str, type[Nest]] = {FOLDS: Folds, TOTALS: Totals, BLOCKS: Blocks}

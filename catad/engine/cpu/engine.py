@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from catad.category.wiring import Wiring
 from catad.engine.backend import Engine, Step
 from catad.engine.cpu.run import target
-from catad.wiring import Wiring
 
 THREADED = 1 << 16  # numbers in a pass below which one thread is faster than several
 

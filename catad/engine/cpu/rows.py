@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from catad.buffers import address
+from catad.category.spaces import Tensor
 from catad.engine.cpu.blocked import blocked
 from catad.engine.cpu.call import GRAIN, Call
 from catad.engine.cpu.nests.nest import METADATA
@@ -20,9 +20,9 @@ from catad.engine.cpu.run import threads
 from catad.engine.cpu.run.kernel import code_of
 from catad.engine.cpu.run.target import SPEED
 from catad.engine.stages.group import Rows
-from catad.engine.stages.turns import Turn, rooms, turns
-from catad.scalar.llvm_writer import Writer
-from catad.spaces import Tensor
+from catad.engine.stages.row_blocks import Turn, rooms, turns
+from catad.scalar.printing.llvm_writer import Writer
+from catad.values.buffers import address
 
 CACHE = 1 << 18  # bytes that the rows of one turn take
 LINE = 64  # bytes at which arrays of a room begin

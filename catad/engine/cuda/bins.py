@@ -22,11 +22,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from catad.engine.cuda.simt import Simt
+from catad.engine.cuda.intrinsics import Simt
 from catad.engine.stages.bins import Bins
 from catad.engine.text import binned
 from catad.engine.text.numbers import add, cast, load, store
-from catad.scalar.llvm_writer import Writer, llvm_type
+from catad.scalar.printing.llvm_writer import Writer, llvm_type
 
 THREADS = 256
 ROOM = 48 * 1024 // 8  # words of shared memory

@@ -5,40 +5,40 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from catad import errors
-from catad.boxes import Nesting, Primitive
+from catad.category.boxes import Nesting, Primitive
+from catad.category.spaces import Tensor
+from catad.engine.cuda.argextrema import positions_by_bin
 from catad.engine.cuda.by_bin import added, fold_by_bin, scatter
 from catad.engine.cuda.checks import EndedCheck, NumberedCheck, in_range
 from catad.engine.cuda.flat_index import FlatIndexed
+from catad.engine.cuda.indexed_writes import MAKERS as WRITTEN
 from catad.engine.cuda.kernel import Compiled, Device
-from catad.engine.cuda.positions import positions_by_bin
 from catad.engine.cuda.sweeps import sweep
-from catad.engine.cuda.written import MAKERS as WRITTEN
-from catad.engine.notices import notice
 from catad.engine.stages.bins import Before
-from catad.linear.clear import Cleared
-from catad.linear.contract import Contract
-from catad.linear.dot_within import DotWithin
-from catad.linear.gather import ScatterAdded
-from catad.linear.reindex import Reshaped, StridedCopy
-from catad.linear.sweep import Sweep
-from catad.linear.windows import Windowed
-from catad.spaces import Tensor
-from catad.vector.arg_extremum import ArgExtremumByBin
-from catad.vector.array_operator import Lawful
-from catad.vector.bins import SortByBin
-from catad.vector.by_hand import Opaque
+from catad.errors.notices import notice
+from catad.linear.families.clear import Cleared
+from catad.linear.families.contract import Contract
+from catad.linear.families.dot_within import DotWithin
+from catad.linear.families.gather import ScatterAdded
+from catad.linear.families.reindex import Reshaped, StridedCopy
+from catad.linear.families.windows import Windowed
+from catad.vector.bins.fold_by_bin import FoldByBin
+from catad.vector.bins.searchsorted import SortedPositions
+from catad.vector.bins.sort import StableOrder
+from catad.vector.bins.sorted_bins import SortByBin
+from catad.vector.custom_derivative import Opaque
 from catad.vector.decomposed import Decomposed
-from catad.vector.flat_index import FlatIndex
-from catad.vector.fold_by_bin import FoldByBin
-from catad.vector.index import Ended, InRange
-from catad.vector.loop import After, Waiting
-from catad.vector.overwrite import Added, AddedAt, Overwritten
-from catad.vector.passed_on import PassedOn
-from catad.vector.positions import SortedPositions
-from catad.vector.same_value import Fits
-from catad.vector.segmented import Numbered, NumberedByFlags, NumberedByLengths
-from catad.vector.shape import Concatenate
-from catad.vector.sort import StableOrder
+from catad.vector.derivative_carriers import PassedOn
+from catad.vector.folds.arg_extremum import ArgExtremumByBin
+from catad.vector.folds.array_operator import Lawful
+from catad.vector.indexing.flat_index import FlatIndex
+from catad.vector.indexing.gather import Ended, InRange
+from catad.vector.indexing.overwrite import Added, AddedAt, Overwritten
+from catad.vector.loops.loop import After, Waiting
+from catad.vector.loops.sweep_map import Sweep
+from catad.vector.pointwise.same_value import Fits
+from catad.vector.scans.segmented import Numbered, NumberedByFlags, NumberedByLengths
+from catad.vector.shapes.shape import Concatenate
 
 MAKERS: dict[type, Callable[..., Compiled | None]] = {
     FoldByBin: fold_by_bin,
@@ -79,7 +79,7 @@ ENOUGH: dict[type[Primitive], str] = {
     Opaque: "array code of a user",
 }
 """What runs in the place of a kernel, by class: as fast as one would be, or not of catad."""
-_OURS = ("catad.linear.", "catad.vector.", "catad.simt.")  # the boxes of the layers above run what a user says
+_OURS = ("catad.category.", "catad.linear.", "catad.vector.", "catad.simt.")  # the boxes of the layers above run what a user says
 
 
 def why_enough(primitive: Primitive) -> str | None:

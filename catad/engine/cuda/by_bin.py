@@ -10,18 +10,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from catad import scalar
-from catad.arrays import common_module
-from catad.boxes import Primitive
+from catad.category.boxes import Primitive
+from catad.category.spaces import Tensor
 from catad.engine.cuda.bins import WORDS, Accumulate, Finish, Folded, Onto, room
+from catad.engine.cuda.indexed_writes import added_at_one
 from catad.engine.cuda.kernel import Compiled, Device, code_of, contiguous, start
-from catad.engine.cuda.written import added_at_one
 from catad.engine.stages.bins import Before, Bins, bins_of
-from catad.linear.gather import Indexing, ScatterAdded, positions
+from catad.linear.families.gather import Indexing, ScatterAdded, positions
 from catad.scalar import Function
-from catad.scalar.llvm_writer import literal
-from catad.spaces import Tensor
-from catad.vector.fold_by_bin import FoldByBin
-from catad.vector.overwrite import AddedAt
+from catad.scalar.printing.llvm_writer import literal
+from catad.values.arrays import common_module
+from catad.vector.bins.fold_by_bin import FoldByBin
+from catad.vector.indexing.overwrite import AddedAt
 
 _ADD = Function.make(2, [scalar.apply("add", scalar.param(0), scalar.param(1))])
 

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from catad import errors
-from catad.capture import check_not_captured
+from catad.category.spaces import Tensor
 from catad.engine.cuda.kernel import Compiled, Device
 from catad.engine.cuda.launch import PointsCall
-from catad.engine.cuda.points import Points
+from catad.engine.cuda.maps import Points
 from catad.engine.stages.access import straight
 from catad.engine.stages.body import Body, Source
 from catad.engine.stages.layout import Place, Ready, layout, strides_of
 from catad.engine.text.element import Element
 from catad.engine.text.numbers import cast
-from catad.spaces import Tensor
-from catad.vector.index import Ended, Within
-from catad.vector.segmented import Numbered
+from catad.values.stream_capture import check_not_captured
+from catad.vector.indexing.gather import Ended, Within
+from catad.vector.scans.segmented import Numbered
 
 _INT = np.dtype(np.int64)
 _MOST = 2**63 - 1

@@ -18,11 +18,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from catad import errors
-from catad.capture import check_not_captured
-from catad.engine import in_force, store
+from catad.engine import disk_cache
 from catad.engine.cuda import target
+from catad.engine.cuda.intrinsics import Simt
 from catad.engine.cuda.kernel import Code, Device
-from catad.engine.cuda.simt import Simt
+from catad.support import current_engine
+from catad.values.stream_capture import check_not_captured
 
 OLDEST = 12000  # the version of CUDA of driver 525, the first that reads our PTX
 LEAST = 70  # compute capability 7.0: threads of a warp go on independently of each other
@@ -162,7 +163,7 @@ class CupyDevice(Device):
         done = cuda.Event(disable_timing=True)
         done.record(stream)
         self._looks.append((done, (room, words), look))
-        if in_force.checks.get() == "now":
+        if current_engine.checks.get() == "now":
             self._look(wait=True)
 
     def _look(self, wait: bool = False) -> None:
@@ -231,12 +232,12 @@ def _cubin(cupy: Any, code: Code, capability: int) -> bytes:
     architecture = target.DEFAULT if capability >= 80 else "sm_70"
     version = cupy.cuda.runtime.driverGetVersion()
     name = target.file_of(code.key or code.llvm, architecture, f"sm_{capability} driver {version}", "cubin")
-    known = store.read(name)
+    known = disk_cache.read(name)
     if known is None:
         link = cupy.cuda.function.LinkState()
         link.add_ptr_data(code.ptx_for(architecture).text.encode(), f"{code.key or 'kernel'}.ptx")
         known = bytes(link.complete())
-        store.write(name, known)
+        disk_cache.write(name, known)
     return known
 
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from catad.category.wiring import Wiring
 from catad.engine.backend import Engine, Step
-from catad.engine.notices import notice
-from catad.wiring import Wiring
+from catad.errors.notices import notice
 
 
 class Cuda(Engine):

@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 
 from catad import errors, scalar
+from catad.category.spaces import Product, Tensor
+from catad.category.wiring import Builder, Wire
 from catad.engine.cuda.checks import Checked, indices, unnoted
 from catad.engine.cuda.kernel import Compiled, Device, Part
 from catad.engine.cuda.launch import PointsCall
 from catad.engine.stages.layout import Ready, layout, ready, strides_of
 from catad.engine.stages.partition import Partition
 from catad.engine.stages.stage import Stage
-from catad.linear.reindex import Reshaped
-from catad.spaces import Product, Tensor
-from catad.vector.flat_index import FlatIndex
-from catad.vector.generate import Iota
-from catad.vector.map import mapped
-from catad.wiring import Builder, Wire
+from catad.linear.families.reindex import Reshaped
+from catad.vector.indexing.flat_index import FlatIndex
+from catad.vector.pointwise.generate import Iota
+from catad.vector.pointwise.map import mapped
 
 
 class FlatIndexed(Compiled):

@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from catad.engine.cuda.points import Points
-from catad.engine.cuda.simt import WARP, Simt
+from catad.engine.cuda.intrinsics import WARP, Simt
+from catad.engine.cuda.maps import Points
 from catad.engine.stages.layout import Kernel
 from catad.engine.text.cascade import Numbers, commute, folded, join
 from catad.engine.text.element import Element
 from catad.engine.text.numbers import load, memory_type, store
-from catad.scalar.llvm_writer import llvm_type
+from catad.scalar.printing.llvm_writer import llvm_type
 
 ROW = 1024  # elements of a line up to which a warp folds it
 PER = 16  # elements of a thread

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from catad import scalar
+from catad.category.spaces import Tensor
+from catad.category.wiring import Box
 from catad.engine.cuda.by_bin import computes_values
 from catad.engine.stages.access import straight
 from catad.engine.stages.bins import Before
@@ -16,11 +18,9 @@ from catad.engine.stages.partition import Partition
 from catad.engine.stages.recompute import CHEAP
 from catad.engine.stages.stage import Stage, identity
 from catad.scalar import Function, Node
-from catad.scalar.llvm_ops import EMIT
+from catad.scalar.printing.llvm_ops import EMIT
 from catad.scalar.simplify import replace
 from catad.scalar.vocabulary import FREE
-from catad.spaces import Tensor
-from catad.wiring import Box
 
 
 class Producer(NamedTuple):

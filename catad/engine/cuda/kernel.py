@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
+from catad.engine.cache_keys import key_of
 from catad.engine.cuda import target
-from catad.engine.cuda.simt import Simt
+from catad.engine.cuda.intrinsics import Simt
 from catad.engine.cuda.target import Ptx
-from catad.engine.keys import key_of
 
 Strides = Sequence[tuple[int, ...]]
 FOLDERS = ("engine/cuda",)  # the files that decide about a text

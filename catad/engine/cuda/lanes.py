@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from catad.engine.cuda.points import Points
+from catad.engine.cuda.maps import Points
 from catad.engine.stages.layout import LANES
 from catad.engine.text.cascade import Cascade, rounds
 

@@ -6,21 +6,21 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from catad.category.spaces import Tensor
 from catad.engine.backend import Way
 from catad.engine.cuda.folds import ROW, FoldRows, Folds, Tiled
 from catad.engine.cuda.kernel import Code, Device, Launched, Part, Strides, code_of
 from catad.engine.cuda.lanes import Lanes
-from catad.engine.cuda.points import PIECE, Points, Wide, wide
+from catad.engine.cuda.maps import PIECE, Points, Wide, wide
 from catad.engine.cuda.scans import GROUP, LONGEST, Again, Looking, Scans
 from catad.engine.stages.body import Body, Source
-from catad.engine.stages.joins import joins, of_totals
 from catad.engine.stages.layout import FOLDS, LANES, POINTS, Kernel, Layout, Loop, Ready, layout, strides_of
+from catad.engine.stages.scan_of_tiles import joins, of_totals
 from catad.engine.stages.split_reduction import in_two
 from catad.engine.stages.stage import FoldResult, Op
 from catad.engine.stages.table import Table
 from catad.engine.text.cascade import folded
 from catad.errors import NO_KERNEL, CannotPrint
-from catad.spaces import Tensor
 
 SHORT = 1 << 8  # indices of a line up to which one thread goes through it
 LONG = 1 << 12  # the same where no short operator joins parts of the line

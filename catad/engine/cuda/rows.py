@@ -1,4 +1,5 @@
-"""Groups on a GPU: stages that share rows run in one launch, in which a block takes a few rows at a time (`stages/turns.py`).
+"""Groups on a GPU: stages that share rows run in one launch, in which a block takes a few rows at a time
+(`engine/stages/row_blocks.py`).
 
 A block does stage after stage, and waits at a barrier behind each. What stages exchange lies in the memory that the block shares,
 in rooms that are used again once they have been read for the last time; only what others read is written to the memory of the
@@ -15,20 +16,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from catad.category.spaces import Tensor
 from catad.engine.cuda.folds import Folds
+from catad.engine.cuda.intrinsics import WARP, Simt
 from catad.engine.cuda.kernel import Code, Device, Launched, Strides, code_of
 from catad.engine.cuda.lanes import Lanes
-from catad.engine.cuda.points import MOST_NUMBERS, PIECE, THREADS, Points, wide
-from catad.engine.cuda.simt import WARP, Simt
+from catad.engine.cuda.maps import MOST_NUMBERS, PIECE, THREADS, Points, wide
 from catad.engine.stages.group import Along, Rows
 from catad.engine.stages.layout import LANES, POINTS, Kernel, Layout, Loop
-from catad.engine.stages.turns import Turn, rooms, turns
+from catad.engine.stages.row_blocks import Turn, rooms, turns
 from catad.engine.text.cascade import LEAF, commute, folded, rounds
 from catad.engine.text.element import Element
 from catad.engine.text.places import Places
 from catad.errors import CannotPrint
-from catad.scalar.llvm_writer import Writer
-from catad.spaces import Tensor
+from catad.scalar.printing.llvm_writer import Writer
 
 SHARED = 48 * 1024  # bytes that a block may share without being asked for more
 TURN = 1 << 10  # indices of a turn that shorter rows share

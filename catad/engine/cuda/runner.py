@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
+from catad.category.spaces import Tensor
 from catad.engine import profile
 from catad.engine.backend import Way
 from catad.engine.cuda.kernel import Compiled, Device, Strides
-from catad.engine.notices import tell
 from catad.engine.stages.layout import strides_of
 from catad.errors import CannotPrint
-from catad.spaces import Tensor
+from catad.errors.notices import tell
 
 T = TypeVar("T")
 

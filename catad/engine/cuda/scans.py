@@ -7,9 +7,9 @@ prefix of its group and then the totals of the tiles of its group before it, in 
 publishes the prefix of the next. So the result is the same on every run. Tickets give tiles to blocks in their order, so whoever
 waits, waits for blocks that run.
 
-A fold by joins (`stages/joins.py`) may leave the range of floats where no state does. Where a total is not finite, or has
-underflown so that it matters, the kernel notes it in a word of the line, and a second kernel (`Again`), which otherwise returns
-at once, goes through that line from its beginning. The host decides nothing.
+A fold by joins (`engine/stages/scan_of_tiles.py`) may leave the range of floats where no state does. Where a total is not finite,
+or has underflown so that it matters, the kernel notes it in a word of the line, and a second kernel (`Again`), which otherwise
+returns at once, goes through that line from its beginning. The host decides nothing.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ import numpy as np
 
 from catad import scalar
 from catad.engine.cuda.folds import Tiles
+from catad.engine.cuda.intrinsics import WARP, Simt
 from catad.engine.cuda.lanes import Lanes
-from catad.engine.cuda.points import MOST_NUMBERS, Points, Wide
-from catad.engine.cuda.simt import WARP, Simt
-from catad.engine.stages.joins import Join, joins
+from catad.engine.cuda.maps import MOST_NUMBERS, Points, Wide
 from catad.engine.stages.layout import Kernel
+from catad.engine.stages.scan_of_tiles import Join, joins
 from catad.engine.text.cascade import Numbers, copy, folded
 from catad.engine.text.numbers import called, memory_type
 from catad.errors import CannotPrint
-from catad.scalar.llvm_writer import Writer, literal, llvm_type
+from catad.scalar.printing.llvm_writer import Writer, literal, llvm_type
 
 GROUP = WARP
 LONGEST = 128  # operations of all joins: a product of 4 x 4 matrices has 112, and takes all registers of a thread

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
+from catad.category.wiring import Box, Wiring
 from catad.engine.backend import Step, Way
 from catad.engine.cuda.boxes import kernels_of
 from catad.engine.cuda.fuse_producers import Producer, fused_producers
@@ -13,18 +14,17 @@ from catad.engine.cuda.kernel import Device, Strides
 from catad.engine.cuda.launch import way_of
 from catad.engine.cuda.rows import by_rows
 from catad.engine.cuda.runner import StageRunner, Standalone
+from catad.engine.rewrites.without_shortcuts import members, unconditional
 from catad.engine.run import Run
-from catad.engine.stages.exactly import members, unconditional
 from catad.engine.stages.group import Group, grouped, in_order, united
 from catad.engine.stages.layout import ready
 from catad.engine.stages.one_hot import one_hot
 from catad.engine.stages.partition import Item, Partition
+from catad.engine.stages.repetition import tiled
 from catad.engine.stages.resets import with_resets
 from catad.engine.stages.split import split
 from catad.engine.stages.stage import Stage
-from catad.engine.stages.tiles import tiled
 from catad.engine.stages.within_rows import within_rows
-from catad.wiring import Box, Wiring
 
 
 def steps(wiring: Wiring, device: Device) -> list[Step]:

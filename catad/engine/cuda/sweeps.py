@@ -15,20 +15,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from catad.category.constant import Constant
+from catad.category.spaces import Tensor
+from catad.category.wiring import Wiring
+from catad.engine.cuda.intrinsics import Simt
 from catad.engine.cuda.kernel import Compiled, Device, code_of, contiguous, start
-from catad.engine.cuda.points import MOST_NUMBERS
-from catad.engine.cuda.simt import Simt
+from catad.engine.cuda.maps import MOST_NUMBERS
+from catad.engine.program import program_of
 from catad.engine.text.binned import nth
 from catad.engine.text.numbers import add, called, load, store
 from catad.errors import CannotPrint
-from catad.late import late
-from catad.linear.sweep import Sweep
 from catad.scalar import Function
-from catad.scalar.llvm_writer import Writer, literal, llvm_type
-from catad.spaces import Tensor
-from catad.vector.constant import Constant
-from catad.vector.map import Map
-from catad.wiring import Wiring
+from catad.scalar.printing.llvm_writer import Writer, literal, llvm_type
+from catad.vector.loops.sweep_map import Sweep
+from catad.vector.pointwise.map import Map
 
 
 class Value(NamedTuple):
@@ -175,7 +175,7 @@ class LanesSweep(Compiled):
 
 def sweep(device: Device, box: Sweep, ins: tuple[Tensor, ...]) -> Compiled | None:
     """A kernel for a `Sweep` whose step is pointwise; None where it is not, or where no state has lanes."""
-    wiring = late().program_of(box.body, box.dom)[0].wiring
+    wiring = program_of(box.body, box.dom)[0].wiring
     shape = _largest([space.shape for space in wiring.wires])
     counts = len(box.state.leaves), len(box.given.leaves), len(box.sums.leaves)
     step = lanewise(wiring, shape, counts, box.reverse)

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
-from catad.engine import store
+from catad.engine import disk_cache
 from catad.engine.llvm import lock, with_module
-from catad.recent import Recent
+from catad.support.lru import Recent
 from catad.version import __version__
 
 VERSION = "ptx80"
@@ -98,7 +98,7 @@ def forget() -> None:
 def _made(text: str | Callable[[], str], key: str, architecture: str) -> Ptx:
     start = time.perf_counter()
     name = file_of(key, architecture, "", "ptx")
-    known = store.read(name)
+    known = disk_cache.read(name)
     if known is not None:
         counts["loaded"] += 1
         return Ptx(known.decode(), architecture, time.perf_counter() - start, "disk")
@@ -107,7 +107,7 @@ def _made(text: str | Callable[[], str], key: str, architecture: str) -> Ptx:
         text, lambda: _target(architecture), lambda llvm, module: llvm.machine.emit_assembly(module), LEVEL
     )
     counts["compiled"] += 1
-    store.write(name, made.encode())
+    disk_cache.write(name, made.encode())
     return Ptx(made, architecture, time.perf_counter() - start, "compiled")
 
 

@@ -1,0 +1,1 @@
+"""The partition of a wiring into passes, as data: no machine, no text."""

@@ -12,10 +12,10 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from catad.boxes import Primitive
-from catad.linear.contract import Contract
-from catad.linear.reindex import Axis, Reshaped, StridedCopy
-from catad.linear.windows import Windowed
+from catad.category.boxes import Primitive
+from catad.linear.families.contract import Contract
+from catad.linear.families.reindex import Axis, Reshaped, StridedCopy
+from catad.linear.families.windows import Windowed
 
 
 class Affine(NamedTuple):

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from catad import scalar
+from catad.category.spaces import Tensor
 from catad.scalar import Function
-from catad.scalar.llvm_writer import literal
-from catad.spaces import Tensor
-from catad.vector.monoid import Monoid
+from catad.scalar.printing.llvm_writer import literal
+from catad.vector.folds.monoid import Monoid
 
 
 class Before(NamedTuple):

@@ -9,7 +9,7 @@ import numpy as np
 
 from catad import scalar
 from catad.engine.stages.stage import FoldResult, Op
-from catad.recent import remembered
+from catad.support.lru import remembered
 
 
 class Source(NamedTuple):

@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from catad import scalar
+from catad.category.spaces import Tensor
+from catad.category.wiring import Box, Wiring
 from catad.engine.stages.work import is_view
 from catad.scalar import Function, Node, postorder
-from catad.spaces import Tensor
-from catad.vector.map import Map
-from catad.wiring import Box, Wiring
+from catad.vector.pointwise.map import Map
 
 _AFFINE = ("neg", "add", "sub", "mul", "div")
 

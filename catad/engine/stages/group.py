@@ -11,11 +11,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from catad.category.spaces import Tensor
 from catad.engine.stages.access import Affine, along
 from catad.engine.stages.layout import Ready, ready
 from catad.engine.stages.partition import Partition
 from catad.engine.stages.stage import Stage
-from catad.spaces import Tensor
 
 NEAR = 64  # items from the first stage of a group to its last
 

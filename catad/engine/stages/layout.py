@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from catad.category.spaces import Tensor
 from catad.engine.stages.access import Access, Guard
 from catad.engine.stages.body import Body, Sink, Source
 from catad.engine.stages.stage import FoldResult, Op, Stage
-from catad.spaces import Tensor
 
 POINTS, LINE, LANES, FOLDS, TOTALS, BLOCKS, FEW = "points", "line", "lanes", "folds", "totals", "blocks", "few states"
 SHORT = 256  # indices of a line below which tiles do not pay where results are stored at each (measured)

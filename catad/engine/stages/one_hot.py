@@ -8,13 +8,13 @@ This is what the derivative of an extremum along an axis is. A short line is wri
 from __future__ import annotations
 
 from catad import scalar
-from catad.linear.contract import Contract
-from catad.linear.gather import ScatterAdded
+from catad.category.spaces import Tensor
+from catad.category.wiring import Box, Wiring, replaced
+from catad.linear.families.contract import Contract
+from catad.linear.families.gather import ScatterAdded
 from catad.scalar import Function
-from catad.spaces import Tensor
-from catad.vector.generate import Iota
-from catad.vector.map import Map
-from catad.wiring import Box, Wiring, replaced
+from catad.vector.pointwise.generate import Iota
+from catad.vector.pointwise.map import Map
 
 SHORT = 32  # places of a line
 

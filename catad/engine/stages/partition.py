@@ -15,29 +15,19 @@ from functools import cached_property
 import numpy as np
 
 from catad import scalar
+from catad.category.wiring import Box, Wiring
 from catad.engine.stages import split
-from catad.engine.stages.access import (
-    Access,
-    Affine,
-    Guard,
-    behind,
-    composed,
-    extent,
-    moved,
-    spread,
-    straight,
-)
+from catad.engine.stages.access import Access, Affine, Guard, behind, composed, extent, moved, spread, straight
 from catad.engine.stages.recompute import Again, again
 from catad.engine.stages.refine import common, split_stage, split_work
 from catad.engine.stages.stage import INDEX, Coordinates, FoldResult, Load, Op, Stage, Work, identity, turned
 from catad.engine.stages.work import is_view, passed_on, work_of
-from catad.linear.contract import Contract
-from catad.linear.gather import Gathered
-from catad.linear.reindex import Reshaped
+from catad.linear.families.contract import Contract
+from catad.linear.families.gather import Gathered
+from catad.linear.families.reindex import Reshaped
 from catad.scalar import Function, param
-from catad.vector.generate import Iota
-from catad.vector.map import Map
-from catad.wiring import Box, Wiring
+from catad.vector.pointwise.generate import Iota
+from catad.vector.pointwise.map import Map
 
 Item = Stage | Box
 ONE_READ = 1.5  # the same where it takes more than one operation of what the stage writes: one large array

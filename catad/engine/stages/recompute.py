@@ -16,7 +16,7 @@ from catad.engine.stages import split
 from catad.engine.stages.access import FIXED, Access, Affine, affine, joined, moved, not_everywhere, nowhere
 from catad.engine.stages.stage import INDEX, Coordinates, Load, Stage
 from catad.scalar import Function, Node, param, postorder
-from catad.scalar.llvm_ops import EMIT
+from catad.scalar.printing.llvm_ops import EMIT
 from catad.scalar.simplify import replace
 from catad.scalar.vocabulary import FREE
 

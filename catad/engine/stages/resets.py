@@ -6,14 +6,14 @@ A stage reads a shifted array in its place, and computes a choice as it reads; a
 from __future__ import annotations
 
 from catad import scalar
-from catad.linear.contract import Contract
-from catad.linear.previous_state import Origin, PreviousState
-from catad.linear.reindex import StridedCopy, axis, whole
+from catad.category.spaces import Tensor
+from catad.category.wiring import Box, Wiring, replaced
+from catad.linear.families.contract import Contract
+from catad.linear.families.previous_state import Origin, PreviousState
+from catad.linear.families.reindex import StridedCopy, axis, whole
 from catad.scalar import Function
-from catad.spaces import Tensor
-from catad.vector.generate import Iota
-from catad.vector.map import Map
-from catad.wiring import Box, Wiring, replaced
+from catad.vector.pointwise.generate import Iota
+from catad.vector.pointwise.map import Map
 
 
 def with_resets(wiring: Wiring) -> Wiring:

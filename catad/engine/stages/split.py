@@ -15,17 +15,17 @@ from typing import NamedTuple
 import numpy as np
 
 from catad import scalar
+from catad.category.spaces import Tensor
+from catad.category.wiring import Box, Wiring, replaced
 from catad.scalar import Function, Node, param, postorder
-from catad.scalar.demand import demands
 from catad.scalar.dtypes import FLOAT, default_real, typed
+from catad.scalar.lazy_branches import demands
 from catad.scalar.simplify import TRUE, replace
 from catad.scalar.vector_math.composed import composed
 from catad.scalar.vocabulary import FREE
-from catad.spaces import Tensor
-from catad.vector.map import Map
-from catad.wiring import Box, Wiring, replaced
+from catad.vector.pointwise.map import Map
 
-MOST = 300  # operations of a piece: a longer loop is not vectorised (see `WIDE` in nest.py)
+MOST = 300  # operations of a piece: a longer loop is not vectorised (see `WIDE` in engine/cpu/nests/nest.py)
 INLINED = 8  # operations within exp, sin and their like that count as one more (60 sines compile in a second)
 
 

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from catad.category.spaces import Tensor
 from catad.engine.stages.access import Access, affine, along, straight
 from catad.engine.stages.body import Body, Sink, Source, state_dtypes
 from catad.engine.stages.layout import Place, Ready, layout, strides_of
 from catad.engine.stages.stage import FoldResult, Op
-from catad.spaces import Tensor
 
 
 class Rest(NamedTuple):

@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from catad import scalar
-from catad.linear.gather import Gathered, Indexing
-from catad.linear.reindex import Reshaped
+from catad.category.spaces import Tensor
+from catad.category.wiring import Box, Wiring, replaced
+from catad.linear.families.gather import Gathered, Indexing
+from catad.linear.families.reindex import Reshaped
 from catad.scalar import Function, Node
-from catad.spaces import Tensor
-from catad.vector.generate import Iota
-from catad.vector.map import Map
-from catad.wiring import Box, Wiring, replaced
+from catad.vector.pointwise.generate import Iota
+from catad.vector.pointwise.map import Map
 
 _ZERO, _NOWHERE = scalar.const(0), scalar.const(-1)
 

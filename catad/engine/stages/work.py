@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 
 from catad import scalar
+from catad.category.wiring import Box, Wiring
 from catad.engine.stages.access import FIXED, Access, across, along, spread, straight, without_sums
 from catad.engine.stages.stage import Work
-from catad.linear.clear import ClearedWhere
-from catad.linear.contract import Contract
-from catad.linear.gather import Gathered
-from catad.linear.recurrence import Recurred
-from catad.linear.reindex import Reshaped, StridedCopy
-from catad.linear.windows import Windowed
-from catad.recent import remembered
+from catad.linear.families.clear import ClearedWhere
+from catad.linear.families.contract import Contract
+from catad.linear.families.gather import Gathered
+from catad.linear.families.recurrence import Recurred
+from catad.linear.families.reindex import Reshaped, StridedCopy
+from catad.linear.families.windows import Windowed
 from catad.scalar import Function
-from catad.vector.fold import Fold
-from catad.vector.map import Map
-from catad.vector.scan import Scan
-from catad.vector.shortcut import INDEXED, Shortcut
-from catad.wiring import Box, Wiring
+from catad.support.lru import remembered
+from catad.vector.folds.fold import Fold
+from catad.vector.folds.shortcut import INDEXED, Shortcut
+from catad.vector.pointwise.map import Map
+from catad.vector.scans.scan import Scan
 
 _ADD = Function.make(2, [scalar.apply("add", scalar.param(0), scalar.param(1))])
 _MUL = Function.make(2, [scalar.apply("mul", scalar.param(0), scalar.param(1))])

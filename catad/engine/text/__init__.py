@@ -1,0 +1,1 @@
+"""LLVM text of what happens at one index, for every machine."""

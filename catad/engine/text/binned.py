@@ -9,7 +9,7 @@ import numpy as np
 from catad import scalar
 from catad.engine.stages.bins import Bins
 from catad.engine.text.numbers import called, cast, load, memory_type
-from catad.scalar.llvm_writer import Writer, llvm_type
+from catad.scalar.printing.llvm_writer import Writer, llvm_type
 
 
 def nth(w: Writer, base: str, dtype: np.dtype, i: str) -> str:

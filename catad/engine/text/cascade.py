@@ -20,7 +20,7 @@ from catad.engine.stages.body import Body, state_dtypes
 from catad.engine.text.numbers import called, cast
 from catad.scalar import Function
 from catad.scalar.ir import postorder
-from catad.scalar.llvm_writer import Writer, llvm_type
+from catad.scalar.printing.llvm_writer import Writer, llvm_type
 
 LEAF = 32  # elements that one state folds
 SHIFT = 3  # `RADIX` is two to this

@@ -14,8 +14,8 @@ from catad import scalar
 from catad.engine.stages.body import Body, Source, needed_first, state_dtypes, value_dtypes
 from catad.engine.stages.stage import FoldResult, Op
 from catad.engine.text.numbers import add, called, cast, load, multiply_add, store
-from catad.linear.recurrence import ONE, ZERO
-from catad.scalar.llvm_writer import Writer, literal, llvm_type
+from catad.linear.families.recurrence import ONE, ZERO
+from catad.scalar.printing.llvm_writer import Writer, literal, llvm_type
 
 
 class Element:

@@ -9,7 +9,7 @@ import numpy as np
 
 from catad import scalar
 from catad.scalar import Function, llvm_function
-from catad.scalar.llvm_writer import Writer, llvm_type
+from catad.scalar.printing.llvm_writer import Writer, llvm_type
 
 
 def memory_type(dtype: np.dtype[Any]) -> str:

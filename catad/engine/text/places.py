@@ -18,7 +18,7 @@ from catad.engine.stages.unswitch import MOST, choice
 from catad.engine.text.cascade import LEAF, Cascade, leaves
 from catad.engine.text.element import Element
 from catad.engine.text.numbers import called, memory_type, store
-from catad.scalar.llvm_writer import Writer, llvm_type
+from catad.scalar.printing.llvm_writer import Writer, llvm_type
 
 Guarded = bool | Sequence[str]  # whether guards are tested at an index, or for each of them whether it holds
 

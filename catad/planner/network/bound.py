@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from catad.planner.bound import is_dense
-from catad.planner.cost import Model
-from catad.planner.cost_profile import CostProfile
+from catad.planner.chains.bound import is_dense
+from catad.planner.costs.cost import Model
+from catad.planner.costs.cost_profile import CostProfile
 from catad.planner.graph import Graph
 from catad.planner.heuristics import Work
 from catad.planner.network.linear_graph import Edge, LinearGraph

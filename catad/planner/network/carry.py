@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from catad.planner.cost import Cost, Model, moved
-from catad.planner.cost_profile import CostProfile
-from catad.planner.execute import WRITTEN, Execution, carry_out, operations_of
-from catad.planner.factors import Action, spaces_text, work_of
+from catad.category.spaces import Product
+from catad.category.wiring import Builder, Wire, Wiring
+from catad.planner.chains.execute import WRITTEN, Execution, carry_out, operations_of
+from catad.planner.chains.factors import Action, spaces_text, work_of
+from catad.planner.costs.cost import Cost, Model, moved
+from catad.planner.costs.cost_profile import CostProfile
 from catad.planner.network.eliminate import Eliminated, Entry, Order, Write, result_of, vertex_of
 from catad.planner.network.linear_graph import LinearGraph
 from catad.planner.strategy import times
-from catad.spaces import Product
-from catad.wiring import Builder, Wire, Wiring
 
 LISTED = 8  # neighbours of a vertex that a line lists
 

@@ -12,15 +12,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
-from catad.linear.block import Zero, assemble
+from catad.category.spaces import Tensor
+from catad.linear.families.block import Zero, assemble
 from catad.linear.network import Network, Node
 from catad.linear.structure import Placed, Structure
-from catad.planner.cost import Model, value_of
-from catad.planner.execute import fresh_numbers
-from catad.planner.factors import Joined, State, held, join, lazy, structure_of, write_out
+from catad.planner.chains.execute import fresh_numbers
+from catad.planner.chains.factors import Joined, State, held, join, lazy, structure_of, write_out
+from catad.planner.costs.cost import Model, value_of
 from catad.planner.network.linear_graph import LinearGraph
 from catad.planner.network.sums import plus
-from catad.spaces import Tensor
 
 Write = tuple[str, int, int]  # "push" or "pull", and the edge
 Keep = tuple[str, int]  # "keep", and the vertex

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from itertools import count
 from typing import NamedTuple
 
-from catad.planner.cost import Model, value_of
-from catad.planner.factors import Joined, Part, State, held, join, lazy, weight, write_out
+from catad.planner.chains.factors import Joined, Part, State, held, join, lazy, weight, write_out
+from catad.planner.costs.cost import Model, value_of
 from catad.planner.heuristics import Work
 from catad.planner.network.eliminate import Side, gathered
 from catad.planner.network.linear_graph import LinearGraph

@@ -15,14 +15,14 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from catad.linear.block import grid
-from catad.linear.delta import identity
+from catad.category.spaces import Tensor
+from catad.linear.families.block import grid
+from catad.linear.families.delta import identity
 from catad.linear.network import Network
 from catad.linear.structure import Blocks, Structure
-from catad.planner.factors import Part, State
+from catad.planner.chains.factors import Part, State
 from catad.planner.graph import Graph
-from catad.recent import remembered
-from catad.spaces import Tensor
+from catad.support.lru import remembered
 
 Leaves = tuple[Tensor, ...]
 

@@ -12,13 +12,12 @@ from catad import errors
 from catad.linear.apply import applying
 from catad.linear.products import cost_of_wiring
 from catad.linear.structure import Structure
-from catad.planner.chain import BUDGET
-from catad.planner.cost import Model, amount, short_of_memory, value_of
-from catad.planner.cost_profile import CostProfile
-from catad.planner.execute import Execution, fresh_numbers
-from catad.planner.factors import Factors, lazy, spaces_text, write_out
+from catad.planner.chains.execute import Execution, fresh_numbers
+from catad.planner.chains.factors import Factors, lazy, spaces_text, write_out
+from catad.planner.chains.search import BUDGET
+from catad.planner.costs.cost import Model, amount, short_of_memory, value_of
+from catad.planner.costs.cost_profile import CostProfile
 from catad.planner.graph import Graph
-from catad.planner.graph_picture import draw
 from catad.planner.heuristics import Work
 from catad.planner.network.bound import bound
 from catad.planner.network.carry import Elimination, carried, executed, written_text
@@ -26,9 +25,10 @@ from catad.planner.network.eliminate import Arrays, Entry, Keep, Order, Side, Wr
 from catad.planner.network.kinds import Kinds
 from catad.planner.network.linear_graph import LinearGraph
 from catad.planner.network.search import PRODUCT, search
+from catad.planner.reports.graph_picture import draw
 from catad.planner.request import Request
 from catad.planner.strategy import Records, Runnable, Strategy, rejected, times
-from catad.recent import remembered
+from catad.support.lru import remembered
 
 MARGIN = 0.95  # of the seconds of the best bracketing: profiles are no better than that
 LAID_OUT = 3  # orders, the best by kinds, that are laid out and counted

@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from catad.planner.cost_profile import CostProfile
+from catad.planner.costs.cost_profile import CostProfile
 from catad.planner.heuristics import greedy_order
 from catad.planner.network.bound import bound
 from catad.planner.network.eliminate import Entry, Side, eliminate, take_step

@@ -1,6 +1,6 @@
 """Sums of partial products between the same spaces: what an eliminated vertex adds to an edge that is there.
 
-Terms whose entries stand in the same places become one (`catad.linear.merging`), grids are added place by place, and what has no
+Terms whose entries stand in the same places become one (`catad.linear.sums`), grids are added place by place, and what has no
 common form stays a `Sum`, which costs nothing now. A sum is an `Action` like a product, so it is counted and carried out alike.
 """
 
@@ -8,12 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from catad.linear.block import Block
-from catad.linear.merging import added, pool
+from catad.linear.families.block import Block
 from catad.linear.products import MapProduct, left, right
 from catad.linear.structure import Placed, Structure
-from catad.planner.factors import Action, Joined, Multiplied, Part, State, held, made, measured, parts_of, structure_of
-from catad.recent import remembered
+from catad.linear.sums import added, pool
+from catad.planner.chains.factors import (
+    Action,
+    Joined,
+    Multiplied,
+    Part,
+    State,
+    held,
+    made,
+    measured,
+    parts_of,
+    structure_of,
+)
+from catad.support.lru import remembered
 
 
 def plus(first: State, second: State, fresh: Iterator[int]) -> Joined:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from catad.planner.basis import use_of
-from catad.planner.factors import Factors
+from catad.planner.chains.basis import use_of
+from catad.planner.chains.factors import Factors
 from catad.planner.heuristics import Work
 from catad.planner.network.eliminate import Entry, eliminate
 from catad.planner.network.kinds import Kinds, OutOfWork

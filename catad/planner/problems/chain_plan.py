@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from catad import errors
-from catad.planner.cost import Cost, counted
+from catad.planner.costs.cost import Cost, counted
 from catad.planner.plan import Plan
 from catad.planner.request import Request
 from catad.planner.strategy import REJECTED, Records, Strategy, times

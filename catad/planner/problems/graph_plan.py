@@ -9,11 +9,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from catad import errors
-from catad.planner.cost import Cost, counted
+from catad.planner.costs.cost import Cost, counted
 from catad.planner.graph import Graph, measure, members, remove
-from catad.planner.graph_picture import draw
 from catad.planner.plan import Plan
 from catad.planner.problems.by_sizes import BUDGET, cheap_order
+from catad.planner.reports.graph_picture import draw
 from catad.planner.request import Request
 from catad.planner.strategy import Records, Strategy, rejected, times
 

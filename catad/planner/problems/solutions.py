@@ -14,14 +14,7 @@ from catad.planner.problems.by_sizes import BUDGET, SPEED
 from catad.planner.problems.chain_plan import matrix_chain, plan_chain
 from catad.planner.problems.checkpoints import repeated_steps
 from catad.planner.problems.faces import Faces, matrix_free
-from catad.planner.problems.file import (
-    ChainProblem,
-    CheckpointProblem,
-    MatrixProblem,
-    Problem,
-    ScalarProblem,
-    VectorProblem,
-)
+from catad.planner.problems.file import ChainProblem, CheckpointProblem, MatrixProblem, Problem, ScalarProblem, VectorProblem
 from catad.planner.problems.graph_plan import plan_graph
 from catad.planner.problems.typed import plan_typed
 

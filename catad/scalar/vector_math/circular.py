@@ -2,8 +2,8 @@
 
 The argument is brought to |r| <= pi/4 by subtracting `n pi/2` with pi/2 in three parts and fused multiplications: the first
 subtraction is exact, the later ones are rounded relative to what is left (J.-M. Muller, Elementary Functions, 3rd edition
-2016, section 11.2). This holds up to `far(f)`; what is beyond is in `far_angles.py`. The arcus tangent is a polynomial of the
-quotient of the smaller by the larger leg; asin and acos go through `asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2))` above 1/2.
+2016, section 11.2). This holds up to `far(f)`; what is beyond is in `argument_reduction.py`. The arcus tangent is a polynomial of
+the quotient of the smaller by the larger leg; asin and acos go through `asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2))` above 1/2.
 """
 
 from __future__ import annotations
@@ -12,7 +12,18 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from .formats import PI, Format, Number, ScalarFunction, bits, fma, of_bits, polynomial, ratio, two_sum
+from catad.scalar.vector_math.formats import (
+    PI,
+    Format,
+    Number,
+    ScalarFunction,
+    bits,
+    fma,
+    of_bits,
+    polynomial,
+    ratio,
+    two_sum,
+)
 
 SIN = {
     "float32": (-0.16666667, 0.008333329, -0.00019839256, 2.7175645e-06),

@@ -9,21 +9,21 @@ from typing import cast
 
 import numpy as np
 
-from ...errors import CannotPrint
-from ..find_source import find_source
-from ..ir import Function
-from ..read import read
-from .circular import circular, far, inverse_circular
-from .error_function import error_function
-from .exponential import exponentials
-from .far_angles import far_circular
-from .formats import DOUBLE, SINGLE, ScalarFunction
-from .gamma import digammas, gammas
-from .logarithm import logarithms
-from .parts import parts
-from .polygamma import polygamma
-from .power import power
-from .remainders import far_fmod, longest_quotient, remainders
+from catad.errors import CannotPrint
+from catad.scalar.ir import Function
+from catad.scalar.reading.find_source import find_source
+from catad.scalar.reading.read import read
+from catad.scalar.vector_math.argument_reduction import far_circular
+from catad.scalar.vector_math.circular import circular, far, inverse_circular
+from catad.scalar.vector_math.error_function import error_function
+from catad.scalar.vector_math.exponential import exponentials
+from catad.scalar.vector_math.formats import DOUBLE, SINGLE, ScalarFunction
+from catad.scalar.vector_math.gamma import digammas, gammas
+from catad.scalar.vector_math.logarithm import logarithms
+from catad.scalar.vector_math.parts import parts
+from catad.scalar.vector_math.polygamma import polygamma
+from catad.scalar.vector_math.power import power
+from catad.scalar.vector_math.remainders import far_fmod, longest_quotient, remainders
 
 FORMATS = {"float32": SINGLE, "float64": DOUBLE}
 FAMILIES = parts, remainders, exponentials, logarithms, circular, inverse_circular, power, error_function, gammas, digammas
@@ -43,7 +43,7 @@ def composed(op: str, dtype: np.dtype, value: object = None) -> Function | None:
 
     `value` is the order of `polygamma`.
 
-    >>> from ..array_code import array_function
+    >>> from catad.scalar.printing.array_code import array_function
     >>> array_function(composed("exp", np.dtype("float32")))(np, np.array([0.0, 1.0], np.float32))
     (array([1.       , 2.7182817], dtype=float32),)
     """

@@ -12,8 +12,18 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from .exponential import exponentials
-from .formats import Format, Number, ScalarFunction, fma, leading, polynomial, product, ratio, two_sum
+from catad.scalar.vector_math.exponential import exponentials
+from catad.scalar.vector_math.formats import (
+    Format,
+    Number,
+    ScalarFunction,
+    fma,
+    leading,
+    polynomial,
+    product,
+    ratio,
+    two_sum,
+)
 
 INNER = {
     "float32": (0.12837917, -0.37612626, 0.112836, -0.026854444, 0.0051895347, -0.00080208358, 7.8891011e-05),

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from .formats import LN2, Format, Number, ScalarFunction, bits, fma, of_bits, polynomial, ratio
+from catad.scalar.vector_math.formats import LN2, Format, Number, ScalarFunction, bits, fma, of_bits, polynomial, ratio
 
 Q = {
     "float32": (0.5, 0.16666542, 0.041666281, 0.0083666444, 0.0013946564),

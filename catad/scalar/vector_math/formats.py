@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..ir import Function, param
-from ..simplify import apply
+from catad.scalar.ir import Function, param
+from catad.scalar.simplify import apply
 
 Number = Any
 """A number of the format, or an integer of its width, in a function that is read and never run."""

@@ -17,9 +17,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from .circular import circular
-from .exponential import exponentials
-from .formats import (
+from catad.scalar.vector_math.circular import circular
+from catad.scalar.vector_math.exponential import exponentials
+from catad.scalar.vector_math.formats import (
     PI,
     Format,
     Number,
@@ -33,7 +33,7 @@ from .formats import (
     reciprocal,
     two_sum,
 )
-from .power import power
+from catad.scalar.vector_math.power import power
 
 SERIES = {
     "float32": (

@@ -11,7 +11,18 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from .formats import LN2, LOG10_E, Format, Number, ScalarFunction, bits, fma, of_bits, polynomial, two_sum
+from catad.scalar.vector_math.formats import (
+    LN2,
+    LOG10_E,
+    Format,
+    Number,
+    ScalarFunction,
+    bits,
+    fma,
+    of_bits,
+    polynomial,
+    two_sum,
+)
 
 P = {
     "float32": (0.6666678, 0.3997708, 0.29885185),

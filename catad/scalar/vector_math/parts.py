@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from .formats import Format, Number, ScalarFunction, bits, fma, of_bits
+from catad.scalar.vector_math.formats import Format, Number, ScalarFunction, bits, fma, of_bits
 
 
 def parts(f: Format) -> Mapping[str, ScalarFunction]:

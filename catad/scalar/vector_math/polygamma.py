@@ -18,9 +18,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from ...errors import CannotPrint
-from .formats import PI, Format, Number, ScalarFunction, fast_two_sum, fma, polynomial, two_sum
-from .gamma import reflection
+from catad.errors import CannotPrint
+from catad.scalar.vector_math.formats import PI, Format, Number, ScalarFunction, fast_two_sum, fma, polynomial, two_sum
+from catad.scalar.vector_math.gamma import reflection
 
 BERNOULLI = tuple(
     Fraction(*one)

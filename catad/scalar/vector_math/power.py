@@ -12,8 +12,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from .exponential import exponentials
-from .formats import LN2, Format, Number, ScalarFunction, bits, fma, of_bits, polynomial
+from catad.scalar.vector_math.exponential import exponentials
+from catad.scalar.vector_math.formats import LN2, Format, Number, ScalarFunction, bits, fma, of_bits, polynomial
 
 P = {
     "float32": (0.39999998, 0.28571889, 0.22184244, 0.19481295),

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from .formats import DOUBLE, Format, Number, ScalarFunction, fma, of_bits
+from catad.scalar.vector_math.formats import DOUBLE, Format, Number, ScalarFunction, fma, of_bits
 
 STEPS, THIRD = 42, 17
 """Quotients of float64 numbers are below 2**(3 * THIRD * STEPS); one step takes 3 * THIRD of their digits."""

@@ -14,7 +14,7 @@ import numpy as np
 
 import catad as ct
 from catad import errors
-from catad.spaces import flatten, rebuild
+from catad.category.spaces import flatten, rebuild
 from catad.testing.differences import slope
 from catad.testing.drawn.meaning import Leaves
 from catad.testing.drawn.programs import Program

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
+from catad.category.wiring import Wiring
 from catad.engine import profile
 from catad.engine.backend import Engine, Step
 from catad.engine.cuda.kernel import Code
 from catad.engine.cuda.steps import steps
 from catad.testing.emulator.schedule import Emulator, noise
 from catad.testing.emulator.words import Coroutines, Ends
-from catad.wiring import Wiring
 
 
 class Address(int):

@@ -17,7 +17,7 @@ import numpy as np
 
 from catad.engine.cpu.run import target
 from catad.engine.cpu.run.tiers import can_be_quick
-from catad.engine.cuda.simt import WARP
+from catad.engine.cuda.intrinsics import WARP
 from catad.errors import LawError
 from catad.testing.emulator.words import AT, AT_WARP, BARRIER, DONE, FIELDS, FREE, LOOKS, ROW, SHARED, Ends
 

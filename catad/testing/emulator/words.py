@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from llvmlite import binding
 
-from catad.engine.cuda.simt import WARP, Simt
-from catad.scalar.llvm_writer import Writer
+from catad.engine.cuda.intrinsics import WARP, Simt
+from catad.scalar.printing.llvm_writer import Writer
 
 FIELDS = (
     *("status", "site", "thread", "block", "blocks", "row", "turn", "handle", "room", "bytes"),

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from catad import errors
-from catad.late import late
-from catad.spaces import Product, Tensor, flatten
-from catad.traced.follow import any_traced
+from catad.category.spaces import Product, Tensor, flatten
+from catad.traced.arrays.operators import weakened
+from catad.traced.arrays.stand_in import Traced, computed, fresh, var_of
+from catad.traced.inlining import any_traced
 from catad.traced.names.shapes import as_traced
 from catad.traced.names.sums import strong
-from catad.traced.operators import weakened
 from catad.traced.recorder import Region, Trace
-from catad.traced.stand_in import Traced, computed, fresh, var_of
 from catad.traced.table import INSTANCES, python_meaning
-from catad.vector.map import map as ct_map
+from catad.vector.pointwise.map import map as ct_map
+from catad.vector.shapes.shape import broadcast_to
 
 
 def _mapped(driver: Any, function: Any, lanes: list[Any], *args: Any, weak: bool = False, **kwargs: Any) -> Any:
@@ -36,9 +36,9 @@ def _mapped(driver: Any, function: Any, lanes: list[Any], *args: Any, weak: bool
     inputs = [*rows, *[region.own(var) for var in given]]
     program = region.close(results, inputs, Product(tuple([var.space for var in inputs])))
     n = lanes[0].shape[0]
-    wide = [computed(trace.region, late().broadcast_to((n, *var.space.shape)), var) for var in given]
+    wide = [computed(trace.region, broadcast_to((n, *var.space.shape)), var) for var in given]
     outs = [
-        fresh(trace, out) for out in flatten(computed(trace.region, late().map(program), (*[x.var_ for x in lanes], *wide)))
+        fresh(trace, out) for out in flatten(computed(trace.region, ct_map(program), (*[x.var_ for x in lanes], *wide)))
     ]
     return tuple(outs) if several else outs[0]
 
@@ -104,7 +104,7 @@ def vectorized(driver: Any, function: np.vectorize, *args: Any, **kwargs: Any) -
     arrays = [strong(trace, arg) for arg in args]
     try:
         vars_ = tuple([x.var_ for x in arrays])
-        outs = computed(trace.region, late().map(function.pyfunc), vars_ if len(vars_) > 1 else vars_[0])
+        outs = computed(trace.region, ct_map(function.pyfunc), vars_ if len(vars_) > 1 else vars_[0])
         made: Any = [fresh(trace, out) for out in outs] if isinstance(outs, tuple) else fresh(trace, outs)
     except errors.ScalarError:  # what is no function of numbers alone is traced
         shape = np.broadcast_shapes(*[x.shape for x in arrays])

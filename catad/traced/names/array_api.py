@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from catad.traced.follow import call
+from catad.traced.inlining import call
 from catad.traced.names.special import MEANINGS
 from catad.traced.recorder import Trace, the_trace
 from catad.traced.table import PYTHON, of_package

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from catad import errors
-from catad.late import late
-from catad.traced.follow import any_traced
-from catad.traced.masked import Masked
+from catad.traced.arrays.masked import Masked
+from catad.traced.arrays.operators import cast, common_dtype, pointwise, weakened
+from catad.traced.arrays.stand_in import Traced, computed, fresh, var_of
+from catad.traced.inlining import any_traced
 from catad.traced.names.shapes import as_traced
-from catad.traced.operators import cast, common_dtype, pointwise, weakened
 from catad.traced.recorder import Trace
-from catad.traced.stand_in import Traced, computed, fresh, var_of
 from catad.traced.table import meaning, method, python_meaning
+from catad.vector.pointwise import logic
 
 
 @meaning(np.where)
@@ -32,7 +32,7 @@ def where(trace: Trace, condition: Any, *sides: Any) -> Any:
     dtype = common_dtype(trace, a, b)
     vars_ = [cast(trace, var_of(trace, one), dtype) for one in (a, b)]
     np.broadcast_shapes(test.shape, *[var.space.shape for var in vars_])  # NumPy's own error
-    made = fresh(trace, computed(trace.region, late().where, (test.var_, *vars_)))
+    made = fresh(trace, computed(trace.region, logic.where, (test.var_, *vars_)))
     made.is_array = True
     return made
 

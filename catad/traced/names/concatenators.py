@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from catad import errors
+from catad.traced.arrays.operators import common_dtype
+from catad.traced.arrays.slicing import has_traced_bounds
 from catad.traced.names.shapes import as_traced
-from catad.traced.operators import common_dtype
 from catad.traced.recorder import Trace
-from catad.traced.slicing import has_traced_bounds
 from catad.traced.table import item_meaning
 
 ROWS, COLUMNS = (0, 1, -1), (-1, 2, 0)  # the axis, the least rank, where new axes stand

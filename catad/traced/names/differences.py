@@ -9,14 +9,15 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from catad import errors
-from catad.terms import D
+from catad.category.terms import D
+from catad.traced.arrays.operators import common_dtype, matmul, pointwise
 from catad.traced.names.moving import along
 from catad.traced.names.shapes import as_traced
 from catad.traced.names.sums import one_line, strong
-from catad.traced.operators import common_dtype, matmul, pointwise
 from catad.traced.recorder import Trace
 from catad.traced.table import meaning, method
-from catad.vector import cumulative, pieces
+from catad.vector.scans import cumulative
+from catad.vector.shapes import split
 
 
 def _prefixes(word: Callable[..., D], neutral: int, skips_nan: bool) -> Callable[..., Any]:
@@ -79,7 +80,7 @@ def diff(trace: Trace, a: Any, n: int = 1, axis: int = -1, prepend: Any = None, 
             one = as_traced(trace, part)
             parts.append(np.broadcast_to(one, (*x.shape[:axis], 1, *x.shape[axis + 1 :])) if not one.ndim else one)
     x = np.concatenate(parts, axis) if len(parts) > 1 else x
-    return one_line(trace, pieces.diff(n, given.__index__()), x)
+    return one_line(trace, split.diff(n, given.__index__()), x)
 
 
 @meaning(np.ediff1d)

@@ -11,19 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from catad.program import Notes
-from catad.spaces import Product, Tensor
-from catad.traced.affine import Affine
-from catad.traced.extents import value_of
+from catad.category.spaces import Product, Tensor
+from catad.traced.arrays.affine import Affine
+from catad.traced.arrays.operators import cast, pointwise
+from catad.traced.arrays.ragged import Extent, Ragged
+from catad.traced.arrays.ragged_ops import entry_of
+from catad.traced.arrays.slice_bounds import value_of
+from catad.traced.arrays.stand_in import Traced, computed, fresh, var_of
 from catad.traced.names import ragged as _ragged  # noqa: F401  (its meanings of sums and products are replaced here)
 from catad.traced.names.sums import total
-from catad.traced.operators import cast, pointwise
-from catad.traced.ragged import Extent, Ragged
-from catad.traced.ragged_ops import entry_of
+from catad.traced.programs.program import Notes
 from catad.traced.recorder import Region, Trace, Var
-from catad.traced.stand_in import Traced, computed, fresh, var_of
 from catad.traced.table import RAGGED
-from catad.vector.entry_sum import EntrySum
+from catad.vector.folds.entry_sum import EntrySum
 
 
 def sum_of_entries(trace: Trace, extent: Extent, entry: Callable[[Any], Any], dtype: Any) -> Traced:

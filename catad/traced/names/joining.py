@@ -10,13 +10,13 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from catad import errors
+from catad.traced.arrays.operators import cast
+from catad.traced.arrays.stand_in import Traced, computed, fresh
+from catad.traced.control.loop_outputs import pieces
 from catad.traced.names.shapes import as_traced
-from catad.traced.operators import cast
-from catad.traced.outputs import pieces
 from catad.traced.recorder import Trace
-from catad.traced.stand_in import Traced, computed, fresh
 from catad.traced.table import meaning, scattered
-from catad.vector.shape import concatenate, stack
+from catad.vector.shapes.shape import concatenate, stack
 
 
 def _joined(

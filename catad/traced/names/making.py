@@ -7,19 +7,18 @@ from typing import Any
 import numpy as np
 
 from catad import errors
-from catad.late import late
-from catad.traced import layout
-from catad.traced.follow import any_traced, wrapped
-from catad.traced.masked import Masked
+from catad.traced.arrays import layout
+from catad.traced.arrays.masked import Masked
+from catad.traced.arrays.operators import assign, cast, common_dtype
+from catad.traced.arrays.promotion import check_dtype
+from catad.traced.arrays.stand_in import Axes, Traced, checked_array, computed, constant, fresh
+from catad.traced.control.loop_outputs import pieces
+from catad.traced.inlining import any_traced, wrapped
 from catad.traced.names.reductions import only_if
 from catad.traced.names.shapes import as_traced, may_be_one
-from catad.traced.operators import assign, cast, common_dtype
-from catad.traced.outputs import pieces
 from catad.traced.recorder import Trace, Uniform
-from catad.traced.stand_in import Axes, Traced, checked_array, computed, constant, fresh
 from catad.traced.table import FUNCTIONS, meaning, meaning_anywhere, method, own_order, python_meaning, scattered
-from catad.traced.widened import check_dtype
-from catad.vector.shape import concatenate, stack
+from catad.vector.shapes.shape import broadcast_to, concatenate, stack
 
 
 def _shape(shape: Any) -> tuple[int, ...]:
@@ -34,7 +33,7 @@ def _filled(trace: Trace, shape: Any, value: Any, dtype: Any, axes: Axes | None 
     axes = layout.in_c_order(len(sizes)) if axes is None else axes
     if isinstance(value, Traced) and value.var_.constant is None:
         var = value.var_ if dtype is None else cast(trace, value.var_, np.dtype(dtype))
-        made = fresh(trace, computed(trace.region, late().broadcast_to(sizes), var))
+        made = fresh(trace, computed(trace.region, broadcast_to(sizes), var))
     elif np.ndim(value):
         made = constant(trace, np.full(sizes, value, dtype))
     else:

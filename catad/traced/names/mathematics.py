@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from catad import errors
+from catad.traced.arrays.operators import cast, pointwise, weakened
+from catad.traced.arrays.stand_in import Traced, computed, fresh
 from catad.traced.names.shapes import as_traced
-from catad.traced.operators import cast, pointwise, weakened
 from catad.traced.recorder import Trace
-from catad.traced.stand_in import Traced, computed, fresh
 from catad.traced.table import python_meaning
-from catad.vector.pointwise import WORDS
+from catad.vector.pointwise.operators import WORDS
 
 
 def is_data(value: Any) -> bool:

@@ -11,16 +11,16 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from catad import errors
-from catad.terms import identity
+from catad.category.terms import identity
+from catad.traced.arrays.stand_in import Traced, View, computed, fresh, var_of
 from catad.traced.names.shapes import as_traced, transposed, view, write_back
 from catad.traced.recorder import Trace
-from catad.traced.stand_in import Traced, View, computed, fresh, var_of
 from catad.traced.table import meaning, method
-from catad.vector import pieces as words_of_pieces
-from catad.vector import repeats as repeats_words
-from catad.vector import shape as words
-from catad.vector.keys import arg
-from catad.vector.subscript import index
+from catad.vector.indexing.keys import arg
+from catad.vector.indexing.subscript import index
+from catad.vector.shapes import repeats as repeats_words
+from catad.vector.shapes import shape as words
+from catad.vector.shapes import split as words_of_pieces
 
 
 @meaning(np.flip, shares=True)

@@ -9,16 +9,16 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from catad import errors
+from catad.traced.arrays.operators import cast
+from catad.traced.arrays.stand_in import Traced, computed, fresh
 from catad.traced.names.moving import along
 from catad.traced.names.shapes import as_traced
 from catad.traced.names.sums import axes_of, one_line, strong
 from catad.traced.names.universal import lines
-from catad.traced.operators import cast
 from catad.traced.recorder import Trace
-from catad.traced.stand_in import Traced, computed, fresh
 from catad.traced.table import meaning, method, scattered
-from catad.vector import sort as words
-from catad.vector.positions import searchsorted as positions
+from catad.vector.bins import sort as words
+from catad.vector.bins.searchsorted import searchsorted as positions
 
 
 def _ordered(word: Callable[..., Any]) -> Callable[..., Any]:

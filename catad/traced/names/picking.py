@@ -9,13 +9,13 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from catad import errors
+from catad.traced.arrays.operators import common_dtype
+from catad.traced.arrays.stand_in import Traced, computed, fresh
 from catad.traced.names.moving import along
 from catad.traced.names.shapes import Flat, as_traced
-from catad.traced.operators import common_dtype
 from catad.traced.recorder import Trace
-from catad.traced.stand_in import Traced, computed, fresh
 from catad.traced.table import meaning, method
-from catad.vector.take import take as word
+from catad.vector.indexing.take import take as word
 
 
 def _fitted(index: Any, n: int, mode: str) -> Any:

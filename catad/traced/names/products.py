@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 
 from catad import errors
-from catad.terms import cross, identity
+from catad.category.terms import cross, identity
+from catad.traced.arrays.operators import cast, matmul, pointwise
+from catad.traced.arrays.protocols import write_out
+from catad.traced.arrays.stand_in import Traced, View, computed, fresh, var_of
 from catad.traced.names.sums import axes_of, one_line, strong
 from catad.traced.names.universal import lines
-from catad.traced.operators import cast, matmul, pointwise
-from catad.traced.protocols import write_out
 from catad.traced.recorder import Trace
-from catad.traced.stand_in import Traced, View, computed, fresh, var_of
 from catad.traced.table import hint, meaning, method, python_meaning, scattered
-from catad.vector.contract import einsum
-from catad.vector.keys import arg
-from catad.vector.norm import norm as norm_word
-from catad.vector.shape import reshape
-from catad.vector.subscript import index
+from catad.vector.folds.contract import einsum
+from catad.vector.folds.norm import norm as norm_word
+from catad.vector.indexing.keys import arg
+from catad.vector.indexing.subscript import index
+from catad.vector.shapes.shape import reshape
 
 
 @meaning(np.dot)

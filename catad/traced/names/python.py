@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from catad import errors
-from catad.traced.branch import choose_values
-from catad.traced.masked import Masked
+from catad.traced.arrays.masked import Masked
+from catad.traced.arrays.operators import pointwise
+from catad.traced.arrays.ragged import Ragged
+from catad.traced.arrays.stand_in import Traced
+from catad.traced.control.branch import choose_values
+from catad.traced.control.loop_items import TracedRange, backwards, enumerated, paired
 from catad.traced.names.mathematics import number, plain
-from catad.traced.operators import pointwise
-from catad.traced.ragged import Ragged
-from catad.traced.stand_in import Traced
-from catad.traced.steps import TracedRange, backwards, enumerated, paired
 from catad.traced.table import python_meaning
 
 

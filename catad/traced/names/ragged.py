@@ -1,4 +1,4 @@
-"""What functions mean on slices whose length is not a number yet (`traced/ragged.py`). Others need the number."""
+"""What functions mean on slices whose length is not a number yet (`traced/arrays/ragged.py`). Others need the number."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from catad.traced.affine import Affine, least
-from catad.traced.extents import moved
+from catad.traced.arrays.affine import Affine, least
+from catad.traced.arrays.operators import matmul, pointwise
+from catad.traced.arrays.ragged import Extent, Ragged
+from catad.traced.arrays.ragged_ops import elementwise, entry_of, filled, strong
+from catad.traced.arrays.slice_bounds import moved
+from catad.traced.arrays.stand_in import Traced
 from catad.traced.names.products import dot, inner, matmul_, norm, outer, vdot
 from catad.traced.names.reductions import all_, any_, argmax, argmin, count_nonzero, maximum, mean, minimum, product
 from catad.traced.names.sums import total
-from catad.traced.operators import matmul, pointwise
-from catad.traced.ragged import Extent, Ragged
-from catad.traced.ragged_ops import elementwise, entry_of, filled, strong
 from catad.traced.recorder import Trace
-from catad.traced.stand_in import Traced
 from catad.traced.table import FUNCTIONS, METHODS, PYTHON, RAGGED
 
 

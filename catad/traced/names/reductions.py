@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from catad import errors
-from catad.terms import D
-from catad.traced.masked import Masked
+from catad.category.terms import D
+from catad.traced.arrays.masked import Masked
+from catad.traced.arrays.operators import pointwise
+from catad.traced.arrays.stand_in import Traced
 from catad.traced.names.shapes import as_traced
 from catad.traced.names.sums import accumulated, axes_of, masked_axes, named, one_line, selected, strong, total
-from catad.traced.operators import pointwise
 from catad.traced.recorder import Trace
-from catad.traced.stand_in import Traced
 from catad.traced.table import meaning, method
-from catad.vector import moments, reduce
+from catad.vector.folds import moments, reduce
 
 
 def only_if(test: Any, x: Any) -> Any:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from catad.traced.arrays.operators import pointwise
 from catad.traced.names.shapes import as_traced
-from catad.traced.operators import pointwise
 from catad.traced.recorder import Trace
 from catad.traced.table import meaning, method
 

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from catad import errors
-from catad.late import late
-from catad.terms import D
-from catad.traced import layout
-from catad.traced.aliases import note, refusing
-from catad.traced.operators import cast
+from catad.category.rearrange import exr
+from catad.category.terms import D, identity
+from catad.traced.arrays import layout
+from catad.traced.arrays.aliases import note, refusing
+from catad.traced.arrays.operators import cast
+from catad.traced.arrays.stand_in import Traced, View, computed, constant, fresh, read_through
 from catad.traced.recorder import Trace, Uniform
-from catad.traced.stand_in import Traced, View, computed, constant, fresh, read_through
 from catad.traced.table import attribute, meaning, method, own_order
-from catad.vector.shape import broadcast_to, reshape, transpose
+from catad.vector.shapes.shape import broadcast_to, reshape, transpose
 
 
 def as_traced(trace: Trace, x: Any) -> Any:
@@ -35,7 +35,9 @@ def as_traced(trace: Trace, x: Any) -> Any:
 
 
 def from_lists(trace: Trace, x: Any) -> Traced:
-    made: Traced = late().stand_in_array(trace, x)
+    from catad.traced.names.making import from_nested
+
+    made: Traced = from_nested(trace, x)
     return made
 
 
@@ -50,12 +52,12 @@ def view(
 
 def same(x: Traced) -> Traced:
     """A view of all entries."""
-    return view(x, late().identity, late().exr, np.asarray, keeps_axes=True)
+    return view(x, identity, exr, np.asarray, keeps_axes=True)
 
 
 def write_back(back: D) -> D:
     """(base, value) to the base that has been written: the value, moved back."""
-    return late().exr >> back
+    return exr >> back
 
 
 def reshaped(x: Traced, shape: Any) -> Traced:

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from catad import errors
+from catad.traced.arrays.operators import pointwise, resolved
+from catad.traced.arrays.stand_in import computed, fresh
 from catad.traced.names.shapes import as_traced
 from catad.traced.names.sums import axes_of, one_line, strong
-from catad.traced.operators import pointwise, resolved
 from catad.traced.recorder import Trace
-from catad.traced.stand_in import computed, fresh
 from catad.traced.table import meaning_anywhere, of_package
-from catad.vector import softmax as words
-from catad.vector.pointwise import WORDS
-from catad.vector.ufuncs.functions import digamma, erf, erfc, gamma, lgamma, sigmoid, softplus, trigamma
+from catad.vector.folds import softmax as words
+from catad.vector.pointwise.functions import digamma, erf, erfc, gamma, lgamma, sigmoid, softplus, trigamma
+from catad.vector.pointwise.operators import WORDS
 
 
 def floats(trace: Trace, *args: Any) -> list[Any]:

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from catad import errors
-from catad.terms import D
-from catad.traced.masked import Masked
+from catad.category.terms import D
+from catad.traced.arrays.masked import Masked
+from catad.traced.arrays.operators import cast, pointwise
+from catad.traced.arrays.stand_in import Traced, computed, fresh
 from catad.traced.names.shapes import as_traced
-from catad.traced.operators import cast, pointwise
 from catad.traced.recorder import Trace
-from catad.traced.stand_in import Traced, computed, fresh
 from catad.traced.table import meaning, method
-from catad.vector.shape import sum as sum_
+from catad.vector.shapes.shape import sum as sum_
 
 
 def one_line(trace: Trace, term: D, x: Any) -> Any:

@@ -11,17 +11,17 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from catad import errors, scalar
-from catad.traced.indexing import parsed
+from catad.traced.arrays.indexing import parsed
+from catad.traced.arrays.operators import SPECIAL, assign, cast, pointwise, resolved
+from catad.traced.arrays.promotion import check_write
+from catad.traced.arrays.stand_in import Traced, computed, fresh, var_of
 from catad.traced.names.shapes import as_traced
-from catad.traced.operators import SPECIAL, assign, cast, pointwise, resolved
 from catad.traced.recorder import Trace
-from catad.traced.stand_in import Traced, computed, fresh, var_of
 from catad.traced.table import FUNCTIONS, UFUNC_METHODS
-from catad.traced.widened import check_write
-from catad.vector.at import at
-from catad.vector.fold import fold
-from catad.vector.map import MapOf
-from catad.vector.scan import scan
+from catad.vector.folds.fold import fold
+from catad.vector.indexing.at import at
+from catad.vector.pointwise.map import MapOf
+from catad.vector.scans.scan import scan
 
 
 def _power(trace: Trace, x: Any, n: Any) -> Any:

@@ -1,0 +1,1 @@
+"""LLVM text of loop nests."""

@@ -16,10 +16,10 @@ from catad.engine.cpu.nests.folds import TILE, Folds
 from catad.engine.cpu.nests.nest import METADATA, Nest
 from catad.engine.cpu.nests.streaming import BLOCK, stream
 from catad.engine.stages.body import Body
-from catad.engine.stages.joins import joins
+from catad.engine.stages.scan_of_tiles import joins
 from catad.engine.text.cascade import copy, join
 from catad.engine.text.places import Guarded
-from catad.scalar.llvm_writer import llvm_type
+from catad.scalar.printing.llvm_writer import llvm_type
 
 PIECES, LITTLE = 2, 64  # pieces of a block, unless an element is more work than so many operations
 

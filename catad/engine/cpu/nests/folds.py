@@ -16,7 +16,7 @@ from catad.engine.cpu.nests.nest import METADATA, Nest, State
 from catad.engine.stages.stage import FoldResult
 from catad.engine.text.cascade import LEAF, Numbers, commute, copy, folded, halve, join, leaves, neighbours, rounds
 from catad.engine.text.numbers import store
-from catad.scalar.llvm_writer import llvm_type
+from catad.scalar.printing.llvm_writer import llvm_type
 
 TILE = 8384  # indices of a tile: not a power of two, or its pieces would meet in the same lines of a cache
 WIDTH = 64  # states of a commutative operator

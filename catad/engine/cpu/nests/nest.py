@@ -22,7 +22,7 @@ from catad.engine.text.element import Element
 from catad.engine.text.numbers import memory_type
 from catad.engine.text.places import Guarded, Places, is_index, no_state
 from catad.scalar import Function
-from catad.scalar.llvm_writer import llvm_type
+from catad.scalar.printing.llvm_writer import llvm_type
 
 WIDE = 300  # operations of a body from which on it is not made a vector loop: LLVM takes time in the square of its length
 METADATA = """!0 = !{}

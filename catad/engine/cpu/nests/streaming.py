@@ -7,7 +7,7 @@ written from there in whole aligned vectors; what stands before the first and af
 
 from __future__ import annotations
 
-from catad.scalar.llvm_writer import Writer
+from catad.scalar.printing.llvm_writer import Writer
 
 BLOCK = 128  # indices whose results are held in a cache before they are written: work on the next block hides short bursts only
 VECTOR = 64  # bytes of one streaming store

@@ -1,0 +1,1 @@
+"""The processor: LLVM, machine code, threads, BLAS."""

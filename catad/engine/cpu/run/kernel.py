@@ -11,12 +11,12 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from catad.engine import background
+from catad.engine.cache_keys import key_of
 from catad.engine.cpu.run import target, tiers
-from catad.engine.cpu.run.stop import stop_of
+from catad.engine.cpu.run.interrupts import stop_of
 from catad.engine.cpu.run.tiers import Printer
-from catad.engine.keys import key_of
 
-FOLDERS = ("engine/cpu", "engine/cpu/nests", "engine/cpu/run")  # the files that decide about a text
+FOLDERS = ("engine/cpu",)  # the files that decide about a text
 
 
 class Code:

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from catad.buffers import address
 from catad.engine.cpu.run.kernel import Code, code_of
 from catad.engine.cpu.run.target import SPEED
+from catad.values.buffers import address
 
 SPINS = 1 << 16  # looks at a word, some fifty microseconds, before a thread waits: the next pass is often not far
 _WORDS = ("wanted", "inside", "next", "count", "kernel", "table", "parts", "busy")  # of 64 bits each, at the beginning

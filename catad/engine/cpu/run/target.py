@@ -24,10 +24,10 @@ from typing import Any, NamedTuple, Protocol
 from weakref import WeakValueDictionary
 
 from catad import errors
-from catad.engine import store
+from catad.engine import disk_cache
 from catad.engine.cpu.run import objects
 from catad.engine.llvm import lock, saved, with_module
-from catad.engine.notices import notice
+from catad.errors.notices import notice
 from catad.scalar import STOP_FLAG
 from catad.version import __version__
 
@@ -178,7 +178,7 @@ def _made(text: str | Callable[[], str] | None, names: tuple[str, ...], key: str
     start = time.perf_counter()
     about = (key, __version__, OPTIONS, str(level), *PASSES.get(level, ()), *host())
     name = hashlib.sha256("\0".join(about).encode()).hexdigest() + ".o"
-    code = store.read(name)
+    code = disk_cache.read(name)
     if code is not None:
         with contextlib.suppress(errors.EngineError):  # intact, but not the code of this name: compiled again
             module = Module(_loaded(code, names, text or ""), names, "disk", time.perf_counter() - start)
@@ -190,7 +190,7 @@ def _made(text: str | Callable[[], str] | None, names: tuple[str, ...], key: str
     code = _object(text, level)
     module = Module(_loaded(code, names, text), names, "compiled", time.perf_counter() - start)
     counts["quick" if level == QUICK else "compiled"] += 1
-    store.write(name, code)
+    disk_cache.write(name, code)
     return module
 
 
@@ -201,13 +201,13 @@ def _made(text: str | Callable[[], str] | None, names: tuple[str, ...], key: str
 def host() -> Host:
     """The processor and LLVM, from the disk where this very llvmlite was asked on this very processor before."""
     mark = _mark()
-    known = store.read(mark) if mark is not None else None
+    known = disk_cache.read(mark) if mark is not None else None
     parts = known.decode().split("\n") if known is not None else []
     if len(parts) == len(Host._fields):
         return Host(*parts)
     found = _llvm().host
     if mark is not None:
-        store.write(mark, "\n".join(found).encode())
+        disk_cache.write(mark, "\n".join(found).encode())
     return found
 
 

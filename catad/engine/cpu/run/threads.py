@@ -6,7 +6,7 @@ import os
 import threading
 
 from catad import errors
-from catad.engine.notices import notice
+from catad.errors.notices import notice
 
 ALIGNMENT = 64  # elements: pieces of an array of any dtype then start on a cache line where the array does
 _default: int | None = None  # for threads that have chosen none

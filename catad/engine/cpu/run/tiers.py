@@ -21,8 +21,8 @@ from typing import Any, NamedTuple, Protocol
 from catad.engine import profile
 from catad.engine.cpu.run import target
 from catad.engine.cpu.run.target import ALLOWANCE, QUICK, Module
-from catad.engine.in_force import AUTO, chosen
 from catad.scalar import STOP_FLAG
+from catad.support.current_engine import AUTO, chosen
 
 RUNS = 2  # of each user of a kernel, before it is compiled in full
 RATE = 1 << 19  # lines that quick code runs in the time in which one line is compiled in full

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from catad.category.spaces import Tensor
 from catad.engine.cpu.whole.nested import PIECE, Loop, call
 from catad.engine.cpu.whole.program import WRITERS
 from catad.engine.cpu.whole.text import Arrays, Buffer, Text
 from catad.engine.text.numbers import load
-from catad.scalar.llvm import stopped
-from catad.scalar.llvm_writer import Writer
-from catad.spaces import Tensor
-from catad.vector.revolve import BoundedLoop, BoundedPullback
+from catad.scalar.printing.llvm import stopped
+from catad.scalar.printing.llvm_writer import Writer
+from catad.vector.loops.revolve import BoundedLoop, BoundedPullback
 
 
 class Pullback:

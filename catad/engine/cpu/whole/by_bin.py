@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from catad.category.spaces import Tensor
 from catad.engine.cpu.whole.conditions import tested
 from catad.engine.cpu.whole.levels import SHORT, in_levels
 from catad.engine.cpu.whole.program import WRITERS
@@ -20,12 +21,11 @@ from catad.engine.cpu.whole.text import Buffer, Text
 from catad.engine.stages.bins import Bins, bins_of
 from catad.engine.text import binned
 from catad.engine.text.numbers import cast, load, store
-from catad.scalar.llvm_writer import llvm_type
-from catad.spaces import Tensor
-from catad.vector.arg_extremum import ArgExtremumByBin
-from catad.vector.by_bin import PrefixByBin
-from catad.vector.fold_by_bin import FoldByBin
-from catad.vector.monoid import with_position
+from catad.scalar.printing.llvm_writer import llvm_type
+from catad.vector.bins.fold_by_bin import FoldByBin
+from catad.vector.bins.prefixes_by_bin import PrefixByBin
+from catad.vector.folds.arg_extremum import ArgExtremumByBin
+from catad.vector.folds.monoid import with_position
 
 Array = tuple[Buffer, Tensor]
 _INT, _BOOL = np.dtype(np.int64), np.dtype(np.bool_)

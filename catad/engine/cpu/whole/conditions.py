@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from catad.category.spaces import Tensor
 from catad.engine.cpu.whole.text import Buffer, Text
 from catad.engine.text.numbers import load
-from catad.scalar.llvm_writer import literal, llvm_type
-from catad.spaces import Tensor
+from catad.scalar.printing.llvm_writer import literal, llvm_type
 
 
 def tested(text: Text, condition: str, buffer: Buffer, space: Tensor) -> str:

@@ -10,15 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from catad.category.spaces import Tensor
 from catad.engine.cpu.whole.text import Buffer, Text
 from catad.engine.cpu.whole.tiles import Tiles
 from catad.engine.stages.layout import strides_of
 from catad.engine.text.numbers import cast, load, store
 from catad.errors import CannotPrint
-from catad.linear.contract import Contract
-from catad.linear.dot_within import DotWithin
-from catad.scalar.llvm_writer import literal, llvm_type
-from catad.spaces import Tensor
+from catad.linear.families.contract import Contract
+from catad.linear.families.dot_within import DotWithin
+from catad.scalar.printing.llvm_writer import literal, llvm_type
 
 LARGE = 1 << 15  # multiplications from which on a product of matrices is one of BLAS
 TINY = 64  # multiplications below which LLVM keeps all numbers of plain loops in registers

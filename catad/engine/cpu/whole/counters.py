@@ -11,16 +11,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from catad.boxes import Nesting
+from catad.category.boxes import Nesting
+from catad.category.wiring import Wiring
 from catad.engine.cpu.whole.text import Buffer, Text
-from catad.late import late
-from catad.linear.clear import ClearedAt
-from catad.linear.gather import Gathered, ScatterAdded
-from catad.scalar.llvm import LONG
-from catad.vector.flat_index import FlatIndex
-from catad.vector.index import InRange
-from catad.vector.overwrite import AddedAt, OverwrittenAt
-from catad.wiring import Wiring
+from catad.engine.program import program_of
+from catad.linear.families.clear import ClearedAt
+from catad.linear.families.gather import Gathered, ScatterAdded
+from catad.scalar.printing.llvm import LONG
+from catad.vector.indexing.flat_index import FlatIndex
+from catad.vector.indexing.gather import InRange
+from catad.vector.indexing.overwrite import AddedAt, OverwrittenAt
 
 FAR = 1 << 48  # no number of a progression is as far from zero, so that no sum with it overflows
 INDEXED = (FlatIndex, InRange, Gathered, ScatterAdded, OverwrittenAt, AddedAt, ClearedAt, Nesting)
@@ -40,7 +40,7 @@ def _turns(wiring: Wiring) -> int:
     for box in wiring.boxes:
         if isinstance(box.primitive, Nesting):
             for n, term, dom in box.primitive.programs():
-                found = max(found, n * _turns(late().program_of(term, dom)[0].wiring))
+                found = max(found, n * _turns(program_of(term, dom)[0].wiring))
     return found
 
 

@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from catad.buffers import address
+from catad.category.spaces import Tensor
+from catad.category.wiring import Wiring
 from catad.engine.cpu.run import pool, threads
 from catad.engine.cpu.run.kernel import packed
+from catad.engine.cpu.whole.compiled_text import CompiledFunction
 from catad.engine.cpu.whole.nested import Loop
-from catad.engine.cpu.whole.printed import CompiledFunction
 from catad.engine.cpu.whole.text import Arrays, Buffer, Text
 from catad.errors import CannotPrint
-from catad.linear.sweep import Sweep
-from catad.spaces import Tensor
-from catad.vector.map import Map
-from catad.wiring import Wiring
+from catad.values.buffers import address
+from catad.vector.loops.sweep_map import Sweep
+from catad.vector.pointwise.map import Map
 
 LANES = 256  # that take their steps together: their numbers fit the nearest cache
 ROOM = 1 << 14  # bytes of one number of all of them

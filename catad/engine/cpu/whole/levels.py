@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from catad.scalar.llvm_writer import Writer
+from catad.scalar.printing.llvm_writer import Writer
 
 T = TypeVar("T")
 SHORT = 32  # elements of a place, on average, that are folded one after the other; then units of so many, and so on

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import math
 
+from catad.category.spaces import Product, Space, Tensor
+from catad.category.terms import D
+from catad.category.wiring import Box, Wiring
 from catad.engine.cpu.whole.counters import count, counters
 from catad.engine.cpu.whole.program import CHANGED, WRITERS, write_program
 from catad.engine.cpu.whole.rewrite import accumulated, adding_up
 from catad.engine.cpu.whole.text import SMALL, Arrays, Buffer, Text
+from catad.engine.program import program_of
 from catad.engine.text.numbers import load
 from catad.errors import CannotPrint
-from catad.late import late
-from catad.linear.either import Choose
-from catad.linear.sweep import Sweep
-from catad.scalar.llvm import LONG, stopped
-from catad.spaces import Product, Space, Tensor
-from catad.terms import D
-from catad.vector.checkpoint import Call
-from catad.vector.loop import After, Counted
-from catad.wiring import Box, Wiring
+from catad.scalar.printing.llvm import LONG, stopped
+from catad.vector.loops.checkpoint import Call
+from catad.vector.loops.either import Choose
+from catad.vector.loops.loop import After, Counted
+from catad.vector.loops.sweep_map import Sweep
 
 PIECE = 1 << 12  # steps of a long loop after each other, without a look at whether it should end
 
 
 def _wiring(term: D, dom: Space) -> Wiring:
-    return late().program_of(term, dom)[0].wiring
+    return program_of(term, dom)[0].wiring
 
 
 class _Carried:

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from catad.boxes import Primitive
+from catad.category.boxes import Primitive
+from catad.category.wiring import Box, Wiring
 from catad.engine.cpu.run import blas
-from catad.engine.cpu.whole.chosen import PART
+from catad.engine.cpu.whole.callbacks import call_array_code, called_outside
+from catad.engine.cpu.whole.conditional_writes import PART
 from catad.engine.cpu.whole.conditions import tested
 from catad.engine.cpu.whole.contraction import LARGE, dot_within, is_large, write_contraction
-from catad.engine.cpu.whole.fixed import write_stage
-from catad.engine.cpu.whole.indexed import added_at, cleared_at, flat_index, in_range, overwritten_at, scatter_added
-from catad.engine.cpu.whole.moves import (
+from catad.engine.cpu.whole.copies import (
     added,
     cleared,
     concatenate,
@@ -29,38 +29,38 @@ from catad.engine.cpu.whole.moves import (
     strided_copy,
     windowed,
 )
-from catad.engine.cpu.whole.outside import call_array_code, called_outside
+from catad.engine.cpu.whole.indexed_writes import added_at, cleared_at, flat_index, in_range, overwritten_at, scatter_added
+from catad.engine.cpu.whole.inline_stages import write_stage
+from catad.engine.cpu.whole.parallel_units import Unit, with_units
 from catad.engine.cpu.whole.rewrite import accumulated, without_shortcuts
 from catad.engine.cpu.whole.text import BOXES, DEEP, Arrays, Buffer, Pass, Text
 from catad.engine.cpu.whole.transposed import transposed
-from catad.engine.cpu.whole.units import Unit, with_units
+from catad.engine.rewrites.without_shortcuts import exact_program, members
 from catad.engine.stages.common_factors import with_common_factors
-from catad.engine.stages.exactly import exact_program, members
-from catad.engine.stages.joined import joined
+from catad.engine.stages.concatenation import joined
 from catad.engine.stages.layout import Ready, ready
 from catad.engine.stages.one_hot import one_hot
 from catad.engine.stages.partition import Item, Partition
+from catad.engine.stages.repetition import tiled
 from catad.engine.stages.resets import with_resets
 from catad.engine.stages.split import split
 from catad.engine.stages.stage import FoldResult, Stage
-from catad.engine.stages.tiles import tiled
 from catad.engine.stages.within_rows import within_rows
 from catad.errors import CannotPrint
-from catad.linear.clear import Cleared, ClearedAt
-from catad.linear.contract import Contract
-from catad.linear.dot_within import DotWithin
-from catad.linear.gather import ScatterAdded
-from catad.linear.reindex import Reshaped, StridedCopy
-from catad.linear.windows import Windowed
-from catad.vector.flat_index import FlatIndex
-from catad.vector.fold import Fold
-from catad.vector.index import InRange
-from catad.vector.loop import Waiting
-from catad.vector.overwrite import Added, AddedAt, Overwritten, OverwrittenAt
-from catad.vector.same_value import Fits
-from catad.vector.shape import Concatenate
-from catad.vector.sort import StableOrder
-from catad.wiring import Box, Wiring
+from catad.linear.families.clear import Cleared, ClearedAt
+from catad.linear.families.contract import Contract
+from catad.linear.families.dot_within import DotWithin
+from catad.linear.families.gather import ScatterAdded
+from catad.linear.families.reindex import Reshaped, StridedCopy
+from catad.linear.families.windows import Windowed
+from catad.vector.bins.sort import StableOrder
+from catad.vector.folds.fold import Fold
+from catad.vector.indexing.flat_index import FlatIndex
+from catad.vector.indexing.gather import InRange
+from catad.vector.indexing.overwrite import Added, AddedAt, Overwritten, OverwrittenAt
+from catad.vector.loops.loop import Waiting
+from catad.vector.pointwise.same_value import Fits
+from catad.vector.shapes.shape import Concatenate
 
 Write = Callable[[Text, Any, Arrays, Arrays], None]
 

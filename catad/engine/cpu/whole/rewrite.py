@@ -7,19 +7,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from catad import scalar
-from catad.engine.cpu.whole.chosen import ADD, adding_sides, is_scattered, terms_of
-from catad.engine.stages.exactly import laid_out_exactly
-from catad.linear.cut import cut
-from catad.linear.gather import ScatterAdded
-from catad.linear.reindex import StridedCopy
+from catad.category.spaces import Product, Tensor
+from catad.category.wiring import Box, Builder, Wiring, wire
+from catad.engine.cpu.whole.conditional_writes import ADD, adding_sides, is_scattered, terms_of
+from catad.engine.rewrites.without_shortcuts import laid_out_exactly
+from catad.linear.families.gather import ScatterAdded
+from catad.linear.families.reindex import StridedCopy
+from catad.linear.restriction import cut
 from catad.scalar import Function, Node, param
-from catad.spaces import Product, Tensor
-from catad.vector.arg_extremum import ArgExtremumByBin
-from catad.vector.entry_sum import Summed
-from catad.vector.map import Map
-from catad.vector.overwrite import Added, AddedAt
-from catad.vector.shortcut import Shortcut
-from catad.wiring import Box, Builder, Wiring, wire
+from catad.vector.folds.arg_extremum import ArgExtremumByBin
+from catad.vector.folds.entry_sum import Summed
+from catad.vector.folds.shortcut import Shortcut
+from catad.vector.indexing.overwrite import Added, AddedAt
+from catad.vector.pointwise.map import Map
 
 KEPT = (ArgExtremumByBin,)  # shortcuts that have code of their own
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from catad import buffers
-from catad.boxes import Nesting, Primitive
-from catad.buffers import HEAD, address
+from catad.category.boxes import Nesting, Primitive
+from catad.category.spaces import Product, Tensor
+from catad.category.wiring import Wiring
 from catad.engine import profile
 from catad.engine.backend import Step, Way
 from catad.engine.cpu.engine import THREADED
@@ -21,28 +21,28 @@ from catad.engine.cpu.run.pool import POOL
 from catad.engine.cpu.run.threads import get_num_threads
 from catad.engine.cpu.whole import bounded as bounded  # its writers are known by being imported
 from catad.engine.cpu.whole import by_bin as by_bin
-from catad.engine.cpu.whole import orders as orders
-from catad.engine.cpu.whole import summed as summed
+from catad.engine.cpu.whole import entry_sums as entry_sums
+from catad.engine.cpu.whole import sorting as sorting
+from catad.engine.cpu.whole.callbacks import Clock, raised
+from catad.engine.cpu.whole.compiled_text import CompiledFunction, as_they_lie
 from catad.engine.cpu.whole.lanes import LanesSweep
-from catad.engine.cpu.whole.outside import Clock, raised
-from catad.engine.cpu.whole.printed import CompiledFunction, as_they_lie
+from catad.engine.cpu.whole.parallel_units import STANDALONE
 from catad.engine.cpu.whole.program import write_program
 from catad.engine.cpu.whole.rewrite import accumulated, adding_up
 from catad.engine.cpu.whole.text import UNLIKE, Buffer, Text
-from catad.engine.cpu.whole.units import STANDALONE
-from catad.engine.notices import tell
+from catad.engine.program import program_of
 from catad.engine.reference import REFERENCE
 from catad.engine.run import Run
 from catad.errors import CannotPrint
-from catad.late import late
-from catad.linear.clear import Cleared, ClearedAt
-from catad.linear.reindex import Reshaped
-from catad.linear.sweep import Sweep
+from catad.errors.notices import tell
+from catad.linear.families.clear import Cleared, ClearedAt
+from catad.linear.families.reindex import Reshaped
 from catad.scalar import STOP_FLAG
-from catad.spaces import Product, Tensor
-from catad.vector.entry_sum import Summed
-from catad.vector.overwrite import Added, AddedAt, Overwritten, OverwrittenAt
-from catad.wiring import Wiring
+from catad.values import buffers
+from catad.values.buffers import HEAD, address
+from catad.vector.folds.entry_sum import Summed
+from catad.vector.indexing.overwrite import Added, AddedAt, Overwritten, OverwrittenAt
+from catad.vector.loops.sweep_map import Sweep
 
 
 class Whole(CompiledFunction):
@@ -271,7 +271,7 @@ def largest(primitive: Nesting) -> int:
     """The numbers that the largest pass within a box makes."""
     found = 0
     for _, term, dom in primitive.programs():
-        wiring = late().program_of(term, dom)[0].wiring
+        wiring = program_of(term, dom)[0].wiring
         wiring = accumulated(adding_up(wiring, 0, len(wiring.outputs)) if isinstance(primitive, Summed) else wiring)
         for box in wiring.boxes:
             if isinstance(box.primitive, Nesting):

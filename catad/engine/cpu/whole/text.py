@@ -13,13 +13,13 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from catad.buffers import FLAGS, HEAD, ITEMS, PLAIN
+from catad.category.spaces import Tensor
 from catad.engine.cpu.nests.nest import METADATA
 from catad.engine.cpu.run.kernel import Code
 from catad.engine.text.numbers import cast, load, memory_type, store
 from catad.errors import CannotPrint
-from catad.scalar.llvm_writer import Writer, literal
-from catad.spaces import Tensor
+from catad.scalar.printing.llvm_writer import Writer, literal
+from catad.values.buffers import FLAGS, HEAD, ITEMS, PLAIN
 
 SMALL = 1024  # bytes of a buffer that lies on the stack
 STACK = 1 << 15  # bytes of all of them

@@ -18,8 +18,8 @@ import numpy as np
 
 from catad.engine.cpu.run import target
 from catad.engine.cpu.whole.text import Text
-from catad.linear.contract import Contract
-from catad.scalar.llvm_writer import literal, llvm_type
+from catad.linear.families.contract import Contract
+from catad.scalar.printing.llvm_writer import literal, llvm_type
 
 SHORT = 48  # terms of a sum along which vectors are worth less than transposing an operand
 LONGEST = 4096  # terms of a sum along which vectors go

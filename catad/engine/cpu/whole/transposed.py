@@ -12,11 +12,11 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+from catad.category.spaces import Tensor
+from catad.category.wiring import Box, Wiring
 from catad.engine.cpu.whole.tiles import form
-from catad.linear.contract import Contract, Labels
-from catad.spaces import Tensor
-from catad.vector.map import Map
-from catad.wiring import Box, Wiring
+from catad.linear.families.contract import Contract, Labels
+from catad.vector.pointwise.map import Map
 
 READ = 4  # times an operand is read from which on transposing it first is worth it
 

@@ -1,0 +1,1 @@
+"""The derivative as a functor on terms, and gradients."""

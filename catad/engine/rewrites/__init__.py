@@ -1,0 +1,1 @@
+"""Rewrites of wirings before they run: fusion, merging, contractions."""

@@ -1,0 +1,1 @@
+"""From what users call to terms: trees of arguments, functions within terms, and mapping over axes."""

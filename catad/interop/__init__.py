@@ -1,0 +1,1 @@
+"""Morphisms as functions of other libraries."""

@@ -1,0 +1,1 @@
+"""Derivatives at a point: linear maps, products with vectors, pullbacks, Jacobians and Hessians."""

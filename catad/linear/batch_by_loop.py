@@ -1,0 +1,106 @@
+"""Any box mapped over a leading axis, one index after the other: the default of a primitive without `batched`.
+
+    y[i] = f(x[i])        dy[i] = J(x[i]) dx[i]
+
+The derivative is the structure of one index, `Batched`, with its coefficients laid out for all indices at once. So it is right
+for every primitive that has a rule, however often it is mapped or differentiated, and as slow as the loop that it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from catad import errors
+from catad.category.boxes import Primitive, box
+from catad.category.spaces import Product, Tensor
+from catad.category.wiring import Builder
+from catad.linear.batch import batch
+from catad.linear.families.gather import spread_over
+from catad.linear.families.matrix_free import Batched, carried
+from catad.linear.structure import Rule
+
+if TYPE_CHECKING:
+    from catad.category.wiring import Wire
+
+
+@box
+class OneByOne(Primitive):
+    """`one` for each index of a leading axis of length `size`, which all arguments and all results have."""
+
+    one: Primitive
+    size: int
+
+    @property
+    def lasting(self) -> bool:
+        return self.one.lasting
+
+    @property
+    def vectorized(self) -> bool:
+        return self.one.vectorized
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return tuple([carried(space, self.size) for space in self.one.typed(_of_one(ins))])
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        if self.vectorized:
+            return self.one.evaluate(xp, *arrays)
+        return self.kernel(tuple([Tensor(a.shape, a.dtype) for a in arrays]))(xp, *arrays)
+
+    def kernel(self, ins: tuple[Tensor, ...]) -> Callable[..., Any]:
+        outs = self.typed(ins)
+        if self.vectorized:
+            return lambda xp, *arrays: _checked(self.one, self.one.evaluate(xp, *arrays), outs)
+        one = self.one.kernel(_of_one(ins))
+
+        def kernel(xp: Any, *arrays: Any) -> Any:
+            results = [xp.empty(space.shape, dtype=space.dtype) for space in outs]
+            for i in range(self.size):
+                made = one(xp, *[a[i] for a in arrays])
+                for result, part in zip(results, made if len(outs) > 1 else (made,), strict=True):
+                    result[i] = part
+            return results[0] if len(outs) == 1 else tuple(results)
+
+        return kernel
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
+        spaces = (*_of_one(ins), *_of_one(outs))
+        rule: Rule | None = self.one.rule(_of_one(ins), _of_one(outs))
+        if rule is None:
+            return None
+        b = Builder()
+        wires = tuple([b.wire(space) for space in spaces])
+        slots = tuple(rule.coefficients(wires[: len(ins)], wires[len(ins) :]))
+        wiring = b.finish(Product(spaces), wires, slots)
+
+        def coefficients(args: tuple[Wire, ...], results: tuple[Wire, ...]) -> Sequence[Wire]:
+            whole = (*args, *results)
+            return batch(whole[0].builder, wiring, whole, [True] * len(whole), self.size)
+
+        return Rule(Batched(rule.structure, (True,) * len(slots), self.size), coefficients)
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        return one_by_one(self, b, ins, flags, size)
+
+    def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
+        return self.size * self.one.cost(_of_one(ins), _of_one(outs))
+
+
+def _checked(one: Primitive, given: Any, outs: tuple[Tensor, ...]) -> Any:
+    """The results of a vectorized primitive for a batch, checked against the spaces that they must have."""
+    found = tuple([Tensor(a.shape, a.dtype) for a in (given if isinstance(given, tuple) else (given,))])
+    if found != outs:
+        raise errors.ExtensionError(errors.not_vectorized(one, found, outs))
+    return given
+
+
+def _of_one(spaces: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    return tuple([Tensor(space.shape[1:], space.dtype) for space in spaces])
+
+
+def one_by_one(
+    primitive: Primitive, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int
+) -> tuple[Wire, ...]:
+    """Lay out a box mapped over a new leading axis; arguments without the axis are the same at each index."""
+    whole = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
+    return b.add(OneByOne(primitive, size), *whole)

@@ -1,0 +1,1 @@
+"""The families of structured linear maps, and the rules of their products."""

@@ -1,0 +1,1 @@
+"""The entries of linear maps: dense arrays, sparse matrices, patterns and colours."""

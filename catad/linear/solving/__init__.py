@@ -1,0 +1,1 @@
+"""Solving with linear maps."""

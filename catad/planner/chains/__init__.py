@@ -1,0 +1,1 @@
+"""Bracketings of chains of linear maps."""

@@ -1,0 +1,1 @@
+"""What plans cost: operations, seconds by a profile, and at other sizes."""

@@ -1,0 +1,1 @@
+"""Gradients within a limit of memory."""

@@ -1,0 +1,1 @@
+"""Scalar functions as text: Python, array code, and LLVM IR."""

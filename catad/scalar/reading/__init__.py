@@ -1,0 +1,1 @@
+"""Python functions of numbers as graphs of expressions: from source, or from bytecode."""

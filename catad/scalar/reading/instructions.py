@@ -1,0 +1,419 @@
+"""The effects of the instructions of Python 3.11 to 3.14 on the machine of `bytecode.py`, one function for each kind.
+
+A function returns None to go on, `(value,)` to return from the call, or a `Fork`. The machine rejects other instructions by
+name.
+"""
+
+from __future__ import annotations
+
+import dis
+import importlib
+import sys
+from collections.abc import Callable
+from types import CodeType
+from typing import Any
+
+from catad import errors
+from catad.errors import ScalarError
+from catad.scalar.reading import values
+from catad.scalar.reading.bytecode import NULL, CodeFunction, Fork, Iterator, Machine, iterated, refuse_kind
+from catad.scalar.reading.callables import Listed
+from catad.scalar.reading.frames import lifted
+from catad.scalar.simplify import apply
+
+SKIPPED = frozenset(
+    [
+        "NOP",
+        "CACHE",
+        "EXTENDED_ARG",
+        "RESUME",
+        "PRECALL",
+        "MAKE_CELL",
+        "COPY_FREE_VARS",
+        "NOT_TAKEN",
+        "END_FOR",
+    ]
+)
+"""Instructions that do nothing to the values. (END_FOR: the iterator that it removes is removed when it is through.)"""
+
+_REFUSED = {
+    "dictionary": "BUILD_MAP BUILD_CONST_KEY_MAP DICT_UPDATE MAP_ADD",
+    "set": "BUILD_SET SET_UPDATE SET_ADD",
+    "formatted string": "FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC CONVERT_VALUE BUILD_STRING BUILD_TEMPLATE",
+    "global": "STORE_GLOBAL DELETE_GLOBAL",
+    "nonlocal": "DELETE_DEREF",
+    "del": "DELETE_FAST DELETE_SUBSCR DELETE_ATTR",
+    "with": "BEFORE_WITH LOAD_SPECIAL",
+    "try": "PUSH_EXC_INFO CHECK_EXC_MATCH RERAISE POP_EXCEPT",
+    "match": "MATCH_CLASS MATCH_MAPPING MATCH_SEQUENCE MATCH_KEYS GET_LEN",
+    "class": "LOAD_BUILD_CLASS",
+    "comprehension": "LOAD_FAST_AND_CLEAR",
+    "await": "GET_AWAITABLE GET_AITER GET_ANEXT BEFORE_ASYNC_WITH",
+    "yield": "YIELD_VALUE RETURN_GENERATOR GET_YIELD_FROM_ITER",
+}
+REFUSED = {name: what for what, names in _REFUSED.items() for name in names.split()}
+
+Doer = Callable[[Machine, dis.Instruction], Any]
+DOERS: dict[str, Doer] = {}
+
+
+def does(*names: str) -> Callable[[Doer], Doer]:
+    def register(fn: Doer) -> Doer:
+        DOERS.update(dict.fromkeys(names, fn))
+        return fn
+
+    return register
+
+
+def do(m: Machine, one: dis.Instruction) -> Any:
+    """Execute one instruction."""
+    doer = DOERS.get(one.opname)
+    if doer is None:
+        raise ScalarError(errors.construct(REFUSED.get(one.opname, one.opname), "instruction"))
+    return doer(m, one)
+
+
+def _arg(one: dis.Instruction) -> int:
+    assert one.arg is not None
+    return one.arg
+
+
+def _taken(m: Machine, n: int) -> list[Any]:
+    """The topmost n values, in the order in which they were pushed."""
+    taken = m.stack[len(m.stack) - n :]
+    del m.stack[len(m.stack) - n :]
+    return taken
+
+
+def _parts(m: Machine, value: Any) -> tuple[Any, ...]:
+    return values.parts(value, m.activation.name, m.reader.open_params)
+
+
+# -- constants and names
+
+
+@does("LOAD_CONST", "LOAD_SMALL_INT")
+def _(m: Machine, one: dis.Instruction) -> None:
+    m.stack.append(one.argval if isinstance(one.argval, CodeType) else lifted(one.argval))
+
+
+@does("RETURN_CONST")
+def _(m: Machine, one: dis.Instruction) -> Any:
+    return (lifted(one.argval),)
+
+
+@does("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW", "LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW_LOAD_FAST_BORROW")
+def _(m: Machine, one: dis.Instruction) -> None:
+    for name in one.argval if isinstance(one.argval, tuple) else (one.argval,):
+        cell = name in m.activation.code.co_cellvars or name in m.activation.code.co_freevars
+        m.stack.append(NULL if cell else m.local(name))  # a cell is loaded for a function inside, which finds it by name
+
+
+@does("STORE_FAST", "STORE_FAST_STORE_FAST")
+def _(m: Machine, one: dis.Instruction) -> None:
+    for name in one.argval if isinstance(one.argval, tuple) else (one.argval,):
+        m.activation.env[name] = m.stack.pop()
+
+
+@does("STORE_FAST_LOAD_FAST")
+def _(m: Machine, one: dis.Instruction) -> None:
+    stored, loaded = one.argval
+    m.activation.env[stored] = m.stack.pop()
+    m.stack.append(m.local(loaded))
+
+
+@does("LOAD_CLOSURE", "PUSH_NULL")
+def _(m: Machine, one: dis.Instruction) -> None:
+    m.stack.append(NULL)
+
+
+@does("LOAD_DEREF")
+def _(m: Machine, one: dis.Instruction) -> None:
+    m.stack.append(m.free(one.argval))
+
+
+@does("STORE_DEREF")
+def _(m: Machine, one: dis.Instruction) -> None:
+    if one.argval not in m.activation.code.co_cellvars:
+        raise ScalarError(errors.construct("nonlocal"))
+    m.activation.env[one.argval] = m.stack.pop()
+
+
+@does("LOAD_GLOBAL")
+def _(m: Machine, one: dis.Instruction) -> None:
+    found, beside = m.name(one.argval), [NULL] * (_arg(one) & 1)
+    m.stack.extend([found, *beside] if sys.version_info >= (3, 13) else [*beside, found])
+
+
+@does("LOAD_ATTR", "LOAD_METHOD")
+def _(m: Machine, one: dis.Instruction) -> None:
+    found = values.attribute(m.stack.pop(), one.argval)
+    method = one.opname == "LOAD_METHOD" or (sys.version_info >= (3, 12) and bool(_arg(one) & 1))
+    beside = [NULL] * method
+    m.stack.extend([found, *beside] if sys.version_info >= (3, 13) else [*beside, found])
+
+
+@does("IMPORT_NAME")
+def _(m: Machine, one: dis.Instruction) -> None:
+    level, names = _taken(m, 2)
+    if values.whole(level):
+        raise ScalarError(errors.relative_import())
+    module = importlib.import_module(one.argval)
+    m.stack.append(module if names is not None else importlib.import_module(one.argval.partition(".")[0]))
+
+
+@does("IMPORT_FROM")
+def _(m: Machine, one: dis.Instruction) -> None:
+    m.stack.append(values.attribute(m.stack[-1], one.argval))
+
+
+@does("STORE_ATTR", "STORE_SUBSCR", "STORE_SLICE")
+def _(m: Machine, one: dis.Instruction) -> None:
+    raise ScalarError(errors.changed_in_place())
+
+
+# -- the stack
+
+
+@does("POP_TOP", "POP_ITER")
+def _(m: Machine, one: dis.Instruction) -> None:
+    m.stack.pop()
+
+
+@does("COPY")
+def _(m: Machine, one: dis.Instruction) -> None:
+    m.stack.append(m.stack[-_arg(one)])
+
+
+@does("SWAP")
+def _(m: Machine, one: dis.Instruction) -> None:
+    k = -_arg(one)
+    m.stack[k], m.stack[-1] = m.stack[-1], m.stack[k]
+
+
+# -- operations
+
+
+@does("BINARY_OP")
+def _(m: Machine, one: dis.Instruction) -> None:
+    a, b = _taken(m, 2)
+    if one.argrepr == "[]":
+        m.stack.append(_subscript(m, a, b))
+    else:
+        m.stack.append(values.arithmetic(one.argrepr, a, b))
+
+
+@does("UNARY_NEGATIVE", "UNARY_POSITIVE", "UNARY_INVERT")
+def _(m: Machine, one: dis.Instruction) -> None:
+    op = {"UNARY_NEGATIVE": "neg", "UNARY_POSITIVE": "pos", "UNARY_INVERT": "invert"}[one.opname]
+    m.stack.append(apply(op, values.number(m.stack.pop())))
+
+
+@does("CALL_INTRINSIC_1")
+def _(m: Machine, one: dis.Instruction) -> None:
+    if one.argrepr.endswith("UNARY_POSITIVE") or one.arg == 5:
+        m.stack.append(apply("pos", values.number(m.stack.pop())))
+    elif one.argrepr.endswith("LIST_TO_TUPLE") or one.arg == 6:
+        m.stack.append(tuple(m.stack.pop()))
+    else:
+        raise ScalarError(errors.construct(one.argrepr or one.opname, "instruction"))
+
+
+@does("UNARY_NOT", "TO_BOOL")
+def _(m: Machine, one: dis.Instruction) -> None:
+    test = values.condition(m.stack.pop())
+    m.stack.append(apply("not", test) if one.opname == "UNARY_NOT" else test)
+
+
+@does("COMPARE_OP")
+def _(m: Machine, one: dis.Instruction) -> None:
+    m.stack.append(values.compared(one.argval, *_taken(m, 2)))
+
+
+@does("IS_OP", "CONTAINS_OP")
+def _(m: Machine, one: dis.Instruction) -> None:
+    symbol = "is" if one.opname == "IS_OP" else "in"
+    negated = {"is": "is not", "in": "not in"}[symbol]
+    m.stack.append(values.compared(negated if one.arg else symbol, *_taken(m, 2)))
+
+
+# -- tuples
+
+
+@does("BUILD_TUPLE", "BUILD_LIST")
+def _(m: Machine, one: dis.Instruction) -> None:
+    parts = _taken(m, _arg(one))
+    m.stack.append(tuple(parts) if one.opname == "BUILD_TUPLE" else Listed(parts))
+
+
+@does("LIST_EXTEND", "LIST_APPEND")
+def _(m: Machine, one: dis.Instruction) -> None:
+    if one.arg != 1:
+        raise ScalarError(errors.construct("comprehension"))
+    value = m.stack.pop()
+    m.stack.append(Listed(m.stack.pop() + (_parts(m, value) if one.opname == "LIST_EXTEND" else (value,))))
+
+
+@does("LIST_TO_TUPLE")
+def _(m: Machine, one: dis.Instruction) -> None:
+    m.stack.append(tuple(m.stack.pop()))
+
+
+@does("UNPACK_SEQUENCE")
+def _(m: Machine, one: dis.Instruction) -> None:
+    parts = _parts(m, m.stack.pop())
+    if len(parts) != _arg(one):
+        raise ScalarError(f"{len(parts)} values for {one.arg} names")
+    m.stack.extend(reversed(parts))
+
+
+@does("UNPACK_EX")
+def _(m: Machine, one: dis.Instruction) -> None:
+    parts, before, after = _parts(m, m.stack.pop()), _arg(one) & 0xFF, _arg(one) >> 8
+    if len(parts) < before + after:
+        raise ScalarError(f"{len(parts)} values for at least {before + after} names")
+    cut = len(parts) - after
+    m.stack.extend(reversed([*parts[:before], parts[before:cut], *parts[cut:]]))
+
+
+@does("BUILD_SLICE")
+def _(m: Machine, one: dis.Instruction) -> None:
+    m.stack.append(slice(*_taken(m, _arg(one))))
+
+
+def _subscript(m: Machine, owner: Any, index: Any) -> Any:
+    parts = _parts(m, owner)
+    if isinstance(index, slice):
+        ends = (index.start, index.stop, index.step)
+        cut = parts[slice(*[None if end is None else values.whole(lifted(end)) for end in ends])]
+        return Listed(cut) if isinstance(parts, Listed) else cut
+    return values.part(parts, values.whole(index))
+
+
+@does("BINARY_SUBSCR", "BINARY_SLICE")
+def _(m: Machine, one: dis.Instruction) -> None:
+    if one.opname == "BINARY_SLICE":
+        m.stack.append(slice(*_taken(m, 2)))
+    m.stack.append(_subscript(m, *_taken(m, 2)))
+
+
+# -- calls
+
+
+@does("KW_NAMES")
+def _(m: Machine, one: dis.Instruction) -> None:
+    m.keywords = m.activation.code.co_consts[_arg(one)]
+
+
+@does("CALL", "CALL_KW")
+def _(m: Machine, one: dis.Instruction) -> None:
+    keywords = m.stack.pop() if one.opname == "CALL_KW" else m.keywords
+    m.keywords = ()
+    args = _taken(m, _arg(one))
+    split = len(args) - len(keywords)
+    _call(m, args[:split], dict(zip(keywords, args[split:], strict=True)))
+
+
+@does("CALL_FUNCTION_EX")
+def _(m: Machine, one: dis.Instruction) -> None:
+    double = m.stack.pop() is not NULL if sys.version_info >= (3, 14) else bool(_arg(one) & 1)
+    if double:
+        raise ScalarError(errors.double_star())
+    _call(m, list(_parts(m, m.stack.pop())), {})
+
+
+def _call(m: Machine, args: list[Any], kwargs: dict[str, Any]) -> None:
+    first, second = _taken(m, 2)
+    if first is NULL:
+        first = second
+    elif second is not NULL:
+        args = [second, *args]
+    try:
+        m.stack.append(m.reader.call_value(first, args, kwargs))
+    except TypeError as error:
+        if isinstance(error, ScalarError):
+            raise
+        raise ScalarError(f"this call does not fit: {error}") from error
+
+
+@does("MAKE_FUNCTION")
+def _(m: Machine, one: dis.Instruction) -> None:
+    code = m.stack.pop()
+    flags = one.arg or 0
+    given = {flag: m.stack.pop() for flag in (8, 4, 2, 1) if flags & flag}
+    refuse_kind(code)
+    m.stack.append(CodeFunction(code, m.activation, given.get(1, ())))
+
+
+@does("SET_FUNCTION_ATTRIBUTE")
+def _(m: Machine, one: dis.Instruction) -> None:
+    value, function = _taken(m, 2)
+    m.stack.append(CodeFunction(function.code, function.made_in, value) if one.arg == 1 else function)
+
+
+# -- where to go on
+
+
+@does("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT")
+def _(m: Machine, one: dis.Instruction) -> None:
+    m.at = m.place(one.argval)
+
+
+_DIRECTIONS = ("", "FORWARD_", "BACKWARD_")
+
+
+@does(*[f"POP_JUMP_{way}IF_{answer}" for way in _DIRECTIONS for answer in ("TRUE", "FALSE")])
+def _(m: Machine, one: dis.Instruction) -> Fork | None:
+    value = m.stack.pop()
+    there, here = (list(m.stack), m.place(one.argval)), (list(m.stack), m.at)
+    return m.branch(value, there, here) if one.opname.endswith("TRUE") else m.branch(value, here, there)
+
+
+@does(*[f"POP_JUMP_{way}IF_{answer}" for way in _DIRECTIONS for answer in ("NONE", "NOT_NONE")])
+def _(m: Machine, one: dis.Instruction) -> None:
+    if (m.stack.pop() is None) != one.opname.endswith("NOT_NONE"):
+        m.at = m.place(one.argval)
+
+
+@does("JUMP_IF_TRUE_OR_POP", "JUMP_IF_FALSE_OR_POP")
+def _(m: Machine, one: dis.Instruction) -> Fork | None:
+    there, here = (list(m.stack), m.place(one.argval)), (m.stack[:-1], m.at)
+    value = m.stack[-1]
+    return m.branch(value, there, here) if one.opname == "JUMP_IF_TRUE_OR_POP" else m.branch(value, here, there)
+
+
+@does("GET_ITER")
+def _(m: Machine, one: dis.Instruction) -> None:
+    m.stack.append(iterated(m.stack.pop(), m))
+
+
+@does("FOR_ITER")
+def _(m: Machine, one: dis.Instruction) -> None:
+    rest: Iterator = m.stack.pop()
+    if rest.done < len(rest.items):
+        m.stack.extend([Iterator(rest.items, rest.done + 1), rest.items[rest.done]])
+        return
+    m.at = m.place(one.argval)
+    while m.listed[m.at].opname in ("END_FOR", "CACHE"):
+        m.at += 1
+    after = m.listed[m.at].opname
+    if after == "POP_ITER" or (after == "POP_TOP" and sys.version_info[:2] == (3, 13)):
+        m.at += 1  # it removes the iterator
+
+
+@does("RETURN_VALUE")
+def _(m: Machine, one: dis.Instruction) -> Any:
+    return (m.stack.pop(),)
+
+
+@does("LOAD_ASSERTION_ERROR", "LOAD_COMMON_CONSTANT")
+def _(m: Machine, one: dis.Instruction) -> None:
+    if one.opname == "LOAD_COMMON_CONSTANT" and one.arg != 0:
+        raise ScalarError(errors.construct("generator expression"))
+    m.stack.append(AssertionError)
+    raise ScalarError("this assertion is false" if not m.known else errors.assertion_on_data())
+
+
+@does("RAISE_VARARGS")
+def _(m: Machine, one: dis.Instruction) -> None:
+    raise ScalarError(errors.construct("raise"))

@@ -1,0 +1,129 @@
+"""The operations on the values of the reader, which reads syntax trees or bytecode.
+
+A value is a node, a tuple of values, or any other Python object (a module, a function, a string), which can only be
+called, asked for attributes or compared with constants.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Container
+from typing import Any
+
+from catad import errors
+from catad.errors import NeedsTree, ScalarError, text
+from catad.scalar.ir import Node, const
+from catad.scalar.reading.callables import Listed, scalar
+from catad.scalar.reading.frames import lifted
+from catad.scalar.simplify import FALSE, apply, truth
+
+ARITHMETIC = {
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "/": "div",
+    "//": "floordiv",
+    "%": "mod",
+    "**": "pow",
+    "&": "bitand",
+    "|": "bitor",
+    "^": "bitxor",
+    "<<": "lshift",
+    ">>": "rshift",
+}
+UNARY = {"-": "neg", "+": "pos", "~": "invert"}
+COMPARISON: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
+    "<": ("lt", operator.lt),
+    "<=": ("le", operator.le),
+    ">": ("gt", operator.gt),
+    ">=": ("ge", operator.ge),
+    "==": ("eq", operator.eq),
+    "!=": ("ne", operator.ne),
+}
+
+
+def is_scalar_like(value: Any) -> bool:
+    """A number or a tuple: something computed with, unlike modules, functions and strings."""
+    return isinstance(value, Node | tuple)
+
+
+def number(value: Any) -> Node:
+    """A value that must be a number."""
+    if not isinstance(value, Node):
+        what = "a tuple" if isinstance(value, tuple) else f"{value!r}"
+        raise ScalarError(f"a number is needed here, not {what}")
+    return value
+
+
+def condition(value: Any) -> Node:
+    """A value as a condition; what is no number is true or false while it is read."""
+    return truth(value) if isinstance(value, Node) else const(bool(value))
+
+
+def arithmetic(symbol: str, a: Any, b: Any) -> Any:
+    """`a + b`, `a += b` and their like; `+` joins tuples."""
+    if symbol == "+=" and isinstance(a, Listed):
+        raise ScalarError(errors.changed_list())
+    op = ARITHMETIC.get(symbol.removesuffix("="))
+    if op is None:
+        what = "@ is for arrays; a scalar function computes with numbers"
+        raise ScalarError(text(what, do=f"write out the sum; {errors.OF_ARRAYS}"))
+    if isinstance(a, tuple) and isinstance(b, tuple) and op == "add":
+        return Listed(a + b) if isinstance(a, Listed) else a + b
+    return apply(op, scalar(a), scalar(b))
+
+
+def compared(symbol: str, a: Any, b: Any) -> Node:
+    """`a < b` and its like, `is`, `in` and their negations."""
+    if symbol in ("is", "is not"):
+        if isinstance(a, Node) and isinstance(b, Node):
+            raise ScalarError(text("`is` compares objects, not numbers", do="write =="))
+        return const((a is b) == (symbol == "is"))
+    if symbol in ("in", "not in"):
+        if not isinstance(b, tuple):
+            raise ScalarError(text("`in` needs a tuple of numbers", do="write comparisons joined by or"))
+        found = FALSE
+        for one in b:
+            found = apply("or", found, apply("eq", scalar(a), scalar(one)))
+        return found if symbol == "in" else apply("not", found)
+    op, python = COMPARISON[symbol]
+    if not is_scalar_like(a) and not is_scalar_like(b):
+        return const(bool(python(a, b)))
+    if isinstance(a, tuple) or isinstance(b, tuple):
+        raise ScalarError(text("tuples cannot be compared", do="compare their parts one by one"))
+    return apply(op, scalar(a), scalar(b))
+
+
+def attribute(owner: Any, name: str) -> Any:
+    """`owner.name` of a module or another object."""
+    if is_scalar_like(owner):
+        raise ScalarError(errors.attribute_of_number(name))
+    try:
+        found = getattr(owner, name)
+    except AttributeError:
+        raise ScalarError(f"{owner!r} has no attribute {name!r}") from None
+    return lifted(found)
+
+
+def whole(value: Any) -> int:
+    """An index that must be known while reading."""
+    if isinstance(value, Node) and value.op == "const" and value.kind in "ib":
+        return int(value.value)
+    raise ScalarError(text("an index must be a constant integer", do="choose with if, or pass the element as an argument"))
+
+
+def part(owner: tuple[Any, ...], index: int) -> Any:
+    """`owner[index]`."""
+    if not -len(owner) <= index < len(owner):
+        raise ScalarError(f"no part {index} of a tuple of {len(owner)}")
+    return owner[index]
+
+
+def parts(value: Any, name: str, open_params: Container[Node]) -> tuple[Any, ...]:
+    """The parts of a value that must be a tuple; asks for trees where it is a parameter of the function `name`."""
+    if isinstance(value, tuple):
+        return value
+    if isinstance(value, Node) and value in open_params:
+        raise NeedsTree(errors.needs_tree(name))
+    what = "a number" if isinstance(value, Node) else repr(value)
+    raise ScalarError(text(f"{what} has no parts", do="only tuples can be indexed and unpacked"))

@@ -1,0 +1,1 @@
+"""Branches, loops and lists of traced functions."""

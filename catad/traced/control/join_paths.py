@@ -1,0 +1,95 @@
+"""Joining the paths of a function by `ct.choose`; see `explore.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from catad import errors
+from catad.category.rearrange import exl, exr
+from catad.category.spaces import Product, flatten
+from catad.errors.places import Place, shown
+from catad.traced.arrays.stand_in import computed
+from catad.traced.control.branch import SIDES, condition
+from catad.traced.control.explore import Fork, Path
+from catad.traced.control.join_branches import converted, joined
+from catad.traced.recorder import Findings, Region, Trace, Var
+from catad.values.trees import Tree
+from catad.vector.loops.choose import choose
+
+
+def joined_paths(found: Fork) -> Path:
+    """One trace for several paths."""
+    trace = Trace(Findings(), found.path.trace.unroll, None)
+    trace.open = False  # there are no stand-ins
+    root = trace.root
+    at: dict[int, Var] = {}
+    for var in found.path.trace.root.inputs:
+        made = root.input(var.space, var.weak, var.name)
+        at[var.wire.number] = made
+    result, tree = _joined(trace, root, found, at, 0)
+    return Path(trace, result, tree)
+
+
+def _joined(trace: Trace, region: Region, found: Path | Fork, at: dict[int, Var], start: int) -> tuple[Any, Tree]:
+    """The lines from `start` on in a region; `at` has variables by the numbers of wires of the traces that were run."""
+    if isinstance(found, Path):
+        _copy(region, found.trace, at, start, len(found.trace.root.lines))
+        return _mapped(found.result, lambda var: _at(region, var, at)), found.tree
+    decision = found.path.trace.decisions[found.number]
+    _copy(region, found.path.trace, at, start, decision.lines)
+    test = condition(region, _at(region, decision.var, at))
+    sides = []
+    for side, title in zip((found.yes, found.no), SIDES, strict=True):
+        inner = Region(trace, region, title)
+        sides.append((inner, *_joined(trace, inner, side, dict(at), decision.lines)))
+    (first, a, tree), (second, b, other) = sides
+    if tree != other:
+        tree, other = tree.of_arrays(), other.of_arrays()
+    if tree != other or len(flatten(a)) != len(flatten(b)):
+        _differ(tree, other, decision.place)
+    pairs = [_united(first, x, second, y, decision.place) for x, y in zip(flatten(a), flatten(b), strict=True)]
+    given = list(dict.fromkeys((*first.outer.values(), *second.outer.values())))
+    dom = Product(tuple([var.space for var in given]))
+    programs = [
+        inner.close(tuple([pair[k] for pair in pairs]), [inner.own(var) for var in given], dom)
+        for k, inner in enumerate((first, second))
+    ]
+    outs = iter(computed(region, choose(exl, exr >> programs[0], exr >> programs[1]), (test, tuple(given))))
+    return _mapped(a, lambda _: next(outs)), tree
+
+
+def _united(first: Region, x: Var, second: Region, y: Var, place: Any) -> tuple[Var, Var]:
+    if x.space.shape != y.space.shape:
+        _differ(x.space, y.space, place)
+    dtype, _ = joined(x, y)
+    return converted(first, first.own(x), dtype), converted(second, second.own(y), dtype)
+
+
+def _differ(a: Any, b: Any, place: Place | None) -> None:
+    error = errors.TraceError(errors.paths_differ(a, b, shown(place)))
+    errors.show_source(error, place)
+    raise error
+
+
+def _copy(region: Region, trace: Trace, at: dict[int, Var], start: int, stop: int) -> None:
+    """Record lines of a trace again."""
+    for term, args, outs, place, calls in trace.root.lines[start:stop]:
+        region.trace.calls = calls
+        made = region.record(term, _mapped(args, lambda var: _at(region, var, at)), place)
+        for old, new in zip(flatten(outs), flatten(made), strict=True):
+            new.name = new.name or old.name
+            at[old.wire.number] = new
+    region.trace.calls = ()
+
+
+def _at(region: Region, var: Var, at: dict[int, Var]) -> Var:
+    found = at[var.wire.number]
+    made = region.own(found)
+    if var.weak is not None and made.weak is None:
+        made = Var(region, made.wire, var.weak, var.constant)
+    return made
+
+
+def _mapped(nested: Any, fn: Callable[[Var], Any]) -> Any:
+    return tuple([_mapped(part, fn) for part in nested]) if isinstance(nested, tuple) else fn(nested)

@@ -1,0 +1,494 @@
+"""`for` and `while`: loops whose body is recorded once, as the body of `ct.sweep` or `ct.while_loop`.
+
+The state of a loop are the names that its body binds and the arrays of outer regions that it writes into. The body is recorded
+until this is settled: the state takes the dtype that its values need, and arrays are found by writing into them. Loops over
+Python things, short loops, and loops whose steps must be known as numbers run in Python, step by step.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from catad import errors
+from catad.category.spaces import Product, Tensor, Unit
+from catad.category.terms import D
+from catad.errors.places import called
+from catad.traced.arrays.aliases import Aliases, refusing, show_state, unrolling
+from catad.traced.arrays.operators import weakened
+from catad.traced.arrays.promotion import is_uncertain, note_widened
+from catad.traced.arrays.stand_in import Buffer, Traced, computed, fresh, var_of
+from catad.traced.control.branch import condition, is_condition, names_of
+from catad.traced.control.decisions import give_up_merging
+from catad.traced.control.join_branches import converted, is_numeric, joined, numeric_leaves
+from catad.traced.control.loop_items import Once, steps_of
+from catad.traced.control.loop_outputs import Outputs
+from catad.traced.control.loop_results import Leaving
+from catad.traced.control.short_loops import ShortLoop
+from catad.traced.control.static_values import is_of, known_after
+from catad.traced.programs.program import Notes
+from catad.traced.recorder import Region, Var
+from catad.traced.rewriting.unbound_locals import UNBOUND
+from catad.values.trees import tree_leaves, tree_map
+from catad.vector.loops.choose import choose
+from catad.vector.loops.loop import while_loop
+from catad.vector.loops.sweep import sweep
+
+if TYPE_CHECKING:
+    from catad.traced.trace import Driver
+
+_PASSES = 8  # recordings of a body until its state is settled
+
+
+class Names(NamedTuple):
+    """The names that a loop binds: all, those that are read outside it, and those whose array stays the same array. `simple` says
+    that the loop has nothing in it that keeps it from being recorded; `lists` are names of lists to which it appends, and that
+    nothing else in it can read."""
+
+    bound: tuple[str, ...]
+    live: tuple[str, ...]
+    same: tuple[str, ...]
+    simple: bool
+    lists: tuple[str, ...] = ()
+
+
+class Slot:
+    """One array of the state: where it starts (a variable of the outer region), and the input that stands for it in the body."""
+
+    __slots__ = ("input", "is_array", "narrow", "start", "value", "weak")
+
+    def __init__(self, start: Var, weak: type | None, is_array: bool = False) -> None:
+        self.start, self.weak, self.is_array = start, weak, is_array  # though it may have no axes
+        self.narrow = start.space.dtype  # which it has before the first step
+        self.input: Var | None = None
+        self.value: Var | None = None  # what the body leaves in it
+
+
+class Loop:
+    """What loops share: the state, and the passes over the body."""
+
+    what = "loop"
+    can_unroll = True
+    may_not_run = True  # for all that is known
+    limits: tuple[Var, ...] = ()  # that say how many steps there are
+
+    def __init__(self, driver: Driver, names: Names, site: Any) -> None:
+        self.trace, self.names, self.live, self.simple, self.site = driver.trace, names.bound, names.live, names.simple, site
+        self.same, self.lists = names.same, names.lists
+        self.place = called()
+        self.rolled = self.merged = False
+        self.exhausted = True
+        self.passes = 0
+        refused = refusing(errors.may_be_one_array(self.what, self.live))
+        self.alias = unrolling(self.trace, site) if self.can_unroll else refused  # where arrays may be one
+        self.widens = unrolling(self.trace, site) if self.can_unroll else refusing(errors.dtype_on_data(self.what))
+        self.region: Any = None  # of the body
+        self.slots: dict[str, list[Slot]] = {}
+        self.buffers: dict[Buffer, Slot] = {}
+        self.starts: dict[int, Var] = {}
+        self.values: dict[str, Any] = {}
+
+    # -- the state
+
+    def begin(self, frame: Any) -> None:
+        """Note the names before the loop, and start the first pass."""
+        self.outer = self.trace.region
+        self.start = names_of(frame, self.names)
+        for name, value in self.start.items():
+            if name in self.same and isinstance(value, Traced) and value.is_mutable:
+                continue  # it is written into, and found as an array
+            leaves = numeric_leaves(value)
+            if leaves is not None:
+                self.slots[name] = [Slot(var := var_of(self.trace, leaf), var.weak, has_no_axes(leaf)) for leaf in leaves]
+        self.open()
+
+    def open(self) -> None:
+        """A pass: the body is recorded in a region of its own."""
+        self.passes += 1
+        if self.passes > _PASSES:
+            self.give_up()
+        if self.region is not None:
+            self.region.dropped = True
+        self.region = region = Region(self.trace, self.outer, self.what)
+        region.loop = self
+        self.starts = {}
+        self.trace.region = region
+        self.replaced: set[Buffer] = set()  # that stand for arrays of before the loop, which other names may have, too
+        self.inside: dict[str, Any] = {}
+        for name, slots in self.slots.items():
+            made = iter([self.stand_in(slot, name if len(slots) == 1 else None) for slot in slots])
+            template = self.start[name] if self.start[name] is not UNBOUND else self.left_before[name]
+            self.inside[name] = tree_map(lambda _, made=made: next(made), template)  # type: ignore[misc]
+        for buffer, slot in self.buffers.items():
+            self.stand_in(slot, buffer.name)
+            assert slot.input is not None
+            region.holds[buffer] = slot.input
+
+    def stand_in(self, slot: Slot, name: str | None = None) -> Traced:
+        slot.input = self.region.input(slot.start.space, slot.weak, name or slot.start.name)
+        self.starts[slot.input.wire.number] = slot.start
+        note_widened(self.region, slot.input, slot.narrow, self.widens)
+        made = fresh(self.trace, slot.input)
+        made.is_array = slot.is_array
+        if made.is_mutable:
+            self.replaced.add(made.root)
+        return made
+
+    def before(self, name: str) -> Any:
+        """What a name holds at the start of a step."""
+        return self.inside.get(name, self.start[name])
+
+    def after(self, name: str) -> Any:
+        """What a name holds after the loop."""
+        return self.values[name]
+
+    def give_up(self, reason: str = "") -> None:
+        """Unroll the loop, or the one around it."""
+        give_up_merging(self.region, reason)
+
+    # -- the end of a pass
+
+    def close(self, frame: Any) -> bool:
+        """The body has been recorded. True where the state is settled."""
+        left = names_of(frame, self.names)
+        self.left_before = left
+        settled = True
+        for name in self.names:
+            value = left[name]
+            if name in self.slots:
+                settled = self.compare(name, value) and settled
+            elif value is not self.start[name] and value is not UNBOUND:
+                settled = self.appears(name, value) and settled
+        for buffer in self.region.holds:
+            if buffer not in self.buffers:
+                self.buffers[buffer] = Slot(buffer.read(self.outer), None)
+                settled = False
+            else:
+                self.buffers[buffer].value = self.region.holds[buffer]
+        self.check_aliases(left)
+        self.trace.region = self.outer
+        return settled
+
+    def compare(self, name: str, value: Any) -> bool:
+        """Does the body leave the state in its space? If not, the state starts in a wider dtype."""
+        slots = self.slots[name]
+        leaves = numeric_leaves(value)
+        if leaves is None or len(leaves) != len(slots) or not _alike(self.inside[name], value):
+            self.give_up(f"{name}, which holds other things after a step than before it")
+        assert leaves is not None
+        same = True
+        for slot, leaf in zip(slots, leaves, strict=True):
+            if has_no_axes(leaf):
+                self.give_up(f"{name}, an array without axes that a step makes or writes into")
+            var = self.region.own(var_of(self.trace, leaf))
+            assert slot.input is not None
+            if var.space.shape != slot.input.space.shape:
+                self.give_up(f"{name}, of {slot.input.space} before a step and of {var.space} after it")
+            dtype, weak = joined(slot.input, var)
+            if var.space.ndim and dtype != slot.narrow and "b" in (var.space.dtype.kind, slot.narrow.kind):
+                self.give_up(f"{name}, of {slot.input.space} before a step and of {var.space} after it")
+            if dtype != slot.input.space.dtype or weak != slot.weak:
+                slot.start, slot.weak, same = self.converted(slot.start, dtype), weak, False
+            slot.value = converted(self.region, var, dtype)
+        return same
+
+    def converted(self, var: Var, dtype: np.dtype[Any]) -> Var:
+        with self.trace.inside(self.outer):
+            return converted(self.outer, self.outer.own(var), dtype)
+
+    def appears(self, name: str, value: Any) -> bool:
+        """A name that the loop binds first. It is state where it is read afterwards."""
+        if self.start[name] is not UNBOUND:
+            self.give_up()  # None before, a number after
+        if name not in self.live and not name.startswith("__catad_result"):
+            return True
+        leaves = numeric_leaves(value)
+        if leaves is None:
+            if not is_numeric(value):
+                self.give_up()
+            return True
+        made = []
+        for leaf in leaves:
+            var = self.region.own(var_of(self.trace, leaf))
+            with self.trace.inside(self.outer):
+                made.append(Slot(self.outer.constant(np.zeros(var.space.shape, var.space.dtype), var.weak), var.weak))
+        self.slots[name] = made
+        return False
+
+    def check_aliases(self, left: dict[str, Any]) -> None:
+        """Names that share an array, which the body writes into, are not two parts of a state."""
+        if not self.replaced.isdisjoint(self.region.written):
+            self.give_up()
+        seen: set[int] = {id(buffer) for buffer in self.region.holds}
+        if any(id(root) in seen for name in self.slots for root in _roots(self.start[name])):
+            self.give_up()
+        for name in self.slots:
+            for root in _roots(left[name]):
+                if id(root) in seen and root in self.region.written:
+                    self.give_up()
+                seen.add(id(root))
+
+    # -- laying out
+
+    def all_slots(self) -> list[Slot]:
+        return [*[slot for slots in self.slots.values() for slot in slots], *self.buffers.values()]
+
+    def given(self) -> tuple[list[Slot], list[Slot], list[Var]]:
+        """The slots that the body changes, those that it does not, and the inputs that stand for outer variables."""
+        slots = self.all_slots()
+        changed = [slot for slot in slots if slot.value is not None and slot.value.wire is not _input(slot).wire]
+        steady = [slot for slot in slots if slot not in changed]
+        lifted = [var for var in self.region.inputs if var.wire.number in self.region.outer]
+        return changed, steady, lifted
+
+    def laid_out(self, test: Var) -> tuple[list[Slot], list[Slot], list[Var]]:
+        """The loop as a while loop, with all that its condition and its body read in the state; what it leaves in it."""
+        changed, steady, lifted = self.given()
+        rest = [*[_input(slot) for slot in steady], *lifted]
+        order = [*[_input(slot) for slot in changed], *rest]
+        most = self.most_steps()
+        spaces = Product([_space(slot) for slot in changed]), Product([var.space for var in rest])
+        dom = Product(spaces if most is None else (*spaces, Unit))
+        last = tuple(rest) if most is None else ()
+
+        def closed(title: str, results: Any) -> D:
+            notes = Notes(title=title, arguments=("s", "f", "u")[: len(dom.factors)])
+            found: D = self.region.close(results, order, dom, notes)
+            return found
+
+        holds, body = closed("holds", test), closed("step", (tuple([_value(slot) for slot in changed]), last))
+        outer = [*[slot.start for slot in steady], *[self.region.outer[var.wire.number] for var in lifted]]
+        args: tuple[Any, ...] = (tuple([slot.start for slot in changed]), tuple(outer))
+        if most is None:
+            made = computed(self.outer, while_loop(holds, body), args, self.place)
+        else:
+            same = closed("same", (tuple([_input(slot) for slot in changed]), last))
+            made = computed(self.outer, sweep(choose(holds, body, same), most), (*args, ()), self.place)
+        return changed, steady, list(made[0])
+
+    def most_steps(self) -> int | None:
+        """A number of steps that the loop does not exceed, where one is known."""
+        return None
+
+    def finish(self, changed: list[Slot], steady: list[Slot], finals: list[Var]) -> None:
+        """Give names and arrays what the loop leaves in them."""
+        at = {id(slot): var for slot, var in zip(changed, finals, strict=True)}
+        at |= {id(slot): slot.start for slot in steady}
+
+        def made(slot: Slot) -> Traced:
+            var = self.outer.own(at[id(slot)])
+            if self.may_not_run or (slot.value is not None and is_uncertain(slot.value)):
+                note_widened(self.outer, var, slot.narrow, self.widens)
+            left = fresh(self.trace, var if slot.weak is None else weakened(self.trace, var))
+            left.is_array = None if slot.is_array and self.may_not_run else False
+            return left
+
+        leaving = Leaving(self, made, steady)
+        for name in self.names:
+            self.values[name] = leaving.value(name) if name in self.slots else self.start[name]
+        for buffer, slot in self.buffers.items():
+            if slot in changed:
+                buffer.write(self.outer, at[id(slot)])
+        leaving.link()
+        self.merged = True
+
+
+class ForLoop(Loop):
+    """A `for` statement. Of a `kept` iterator it takes as many items as Python does, since the rest may be used."""
+
+    what = "for loop"
+    may_not_run = False
+
+    def __init__(self, driver: Driver, items: Any, names: Names, site: Any, kept: bool) -> None:
+        super().__init__(driver, names, site)
+        self.kept = kept
+        self.outputs = Outputs(self)
+        steps = steps_of(self.trace, items) if self.simple and not kept else None
+        can_roll = self.simple and site not in self.trace.findings.unrolled
+        self.steps = steps if steps is not None and can_roll and self.is_long(steps.n) else None
+        self.short = ShortLoop(self.trace, site)
+        if steps is not None and can_roll and self.steps is None and self.names:
+            self.short.begin(steps.n)
+        if self.steps is not None and isinstance(items, Once):
+            items.rolled(site)
+        self.items: Iterator[Any] = iter(items)
+        self.state = "roll" if self.steps is not None else "python"
+
+    def is_long(self, n: int) -> bool:
+        """Whether a loop of so many steps is recorded once."""
+        return n > self.trace.unroll or (n > 1 and self.site in self.trace.findings.rolled)
+
+    def next(self, *stops: Any) -> bool:
+        """Whether another step is to run. Flags end the loop where they are known to be set."""
+        if self.state == "python":
+            going = self.next_in_python(stops)
+            self.short.step(going)
+            return going
+        if self.state == "roll":
+            assert self.steps is not None
+            self.rolled, self.length = True, self.steps.n
+            self.begin(sys._getframe(1))
+            lists = names_of(sys._getframe(1), self.lists)
+            self.outputs.lists += [one for one in lists.values() if type(one) is list]
+            self.state = "rolling"
+            self.take()
+            return True
+        if self.state == "again":
+            self.open()
+            self.take()
+            return True
+        return False
+
+    def next_in_python(self, stops: Sequence[Any]) -> bool:
+        """Whether there is another item."""
+        if any((self.kept or not isinstance(stop, Traced)) and stop for stop in stops):
+            self.exhausted = False
+            return False
+        self.current = next(self.items, UNBOUND)
+        return self.current is not UNBOUND
+
+    def take(self) -> None:
+        """The item of a step: entries of arrays with an axis for the steps."""
+        assert self.steps is not None
+        self.outputs.open()
+        with self.trace.inside(self.outer):
+            self.arrays = [self.outer.own(var) for var in self.steps.arrays(self.trace)]
+        self.entries = [self.region.input(Tensor(var.space.shape[1:], var.space.dtype), None, None) for var in self.arrays]
+        self.current = self.steps.item(self.trace, iter(self.entries), self.alias)
+        state = [(self.start[name], self.inside[name]) for name in self.slots if self.start[name] is not UNBOUND]
+        show_state(numeric_leaves(self.current) or (), state, self.region)
+
+    def item(self) -> Iterator[Any]:
+        yield self.current
+
+    def leave(self) -> None:
+        """The body has been recorded."""
+        assert self.steps is not None
+        if not self.region.written.isdisjoint(self.steps.memory):
+            self.give_up()  # the rows of later steps change
+        with self.trace.inside(self.region):
+            outputs = self.outputs.variables(self.region)
+        if not self.close(sys._getframe(1)):
+            self.state = "again"
+            return
+        self.state = "done"
+        changed, steady, lifted = self.given()
+        finals: list[Var] = []
+        outs: tuple[Var, ...] = ()
+        if changed or outputs:
+            order = [*[_input(slot) for slot in changed], *[_input(slot) for slot in steady], *lifted, *self.entries]
+            groups: tuple[list[Any], ...] = (changed, [*steady, *lifted], self.entries)
+            dom = Product(tuple([Product(tuple([_space(one) for one in group])) for group in groups]))
+            after = tuple([_value(slot) for slot in changed]), outputs
+            body = self.region.close(after, order, dom, Notes(title="step", arguments=("s", "f", "u")))
+            outer = [*[slot.start for slot in steady], *[self.region.outer[var.wire.number] for var in lifted]]
+            args = (tuple([slot.start for slot in changed]), tuple(outer), tuple(self.arrays))
+            made = computed(self.outer, sweep(body, self.steps.n), args, self.place)
+            finals, outs = list(made[0]), made[1]
+            self.note_known(changed, steady, [*finals, *outs], [*[_value(slot) for slot in changed], *outputs])
+        self.finish(changed, steady, finals)
+        self.outputs.fill(outs, [var.weak for var in outputs], self.note_outputs())
+
+    def note_known(self, changed: list[Slot], steady: list[Slot], made: Sequence[Var], values: Sequence[Var]) -> None:
+        """What the loop makes of known numbers alone."""
+        known = [one for one, array in zip(self.entries, self.arrays, strict=True) if array.constant is not None]
+        known += [_input(slot) for slot in steady if slot.start.constant is not None]
+        state = {_input(slot): _value(slot) for slot in changed if slot.start.constant is not None}
+        wires = known_after(self.region, known, state)
+        for slot, var, value in zip([*changed, *[None] * len(made)], made, values, strict=False):
+            if is_of(self.region, value, wires) and (slot is None or _input(slot).wire.number in wires):
+                self.outer.known[var.wire.number] = self.site
+
+    def note_outputs(self) -> Aliases | None:
+        """Arrays that are in lists and in the state: a write into one of them, later, is not recorded."""
+        arrays = self.outputs.roots
+        left = [leaf for name in self.slots for leaf in tree_leaves(self.left_before[name])]
+        state = {id(buffer) for buffer in (*self.replaced, *_roots(left))}
+        if not any(id(root) in state for root in arrays):
+            return None
+        starts = [root for name in self.slots for root in _roots(self.start[name])]
+        for root in [root for name in self.slots for root in _roots(self.values[name])]:
+            if root not in starts:
+                root.aliases = (*root.aliases, Aliases(self.alias, [], self.outer, True))
+        return Aliases(self.alias, starts, self.outer, True)
+
+
+class WhileLoop(Loop):
+    """A `while` statement. It runs in Python as long as its condition is known."""
+
+    what = "while loop"
+    can_unroll = False
+
+    def __init__(self, driver: Driver, names: Names, site: Any) -> None:
+        super().__init__(driver, names, site)
+        self.state = "python"
+        self.going = True
+
+    def next(self, *stops: Any) -> bool:
+        if self.state == "python":
+            return self.going
+        if self.state == "roll":
+            self.rolled = True
+            self.begin(sys._getframe(1))
+            self.state = "rolling"
+            return True
+        if self.state == "again":
+            self.open()
+            return True
+        return False
+
+    def test(self, value: Any) -> Iterator[Any]:
+        """One step where the condition holds; the first condition on data starts the recording."""
+        if self.state in ("rolling", "again"):
+            self.holds = condition(self.trace.region, var_of(self.trace, value))
+            self.state = "rolling"
+            yield None
+        elif is_condition(value) and self.simple:
+            self.state = "roll"
+        elif value:
+            yield None
+        else:
+            self.going = False
+
+    def leave(self) -> None:
+        """The condition and the body have been recorded."""
+        if not self.close(sys._getframe(1)):
+            self.state = "again"
+            return
+        self.state = "done"
+        self.finish(*self.laid_out(self.holds))
+
+
+def has_no_axes(leaf: Any) -> bool:
+    """True for an array without axes, which is written into where a number would be replaced."""
+    return isinstance(leaf, Traced) and not leaf.ndim and leaf.is_mutable
+
+
+def _roots(value: Any) -> list[Buffer]:
+    """The memory of the arrays in a tree."""
+    return [leaf.root for leaf in tree_leaves(value) if isinstance(leaf, Traced) and leaf.is_mutable]
+
+
+def _input(slot: Slot) -> Var:
+    assert slot.input is not None
+    return slot.input
+
+
+def _value(slot: Slot) -> Var:
+    assert slot.value is not None
+    return slot.value
+
+
+def _space(one: Slot | Var) -> Tensor:
+    return one.space if isinstance(one, Var) else _input(one).space
+
+
+def _alike(a: Any, b: Any) -> bool:
+    """True for trees of the same form."""
+    if is_numeric(a) or is_numeric(b):
+        return is_numeric(a) and is_numeric(b)
+    leaves = tree_leaves(a), tree_leaves(b)
+    return type(a) is type(b) and len(leaves[0]) == len(leaves[1])

@@ -1,0 +1,1 @@
+"""Programs that were traced: lines with variables, their texts, and their point-free form."""

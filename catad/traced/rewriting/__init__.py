@@ -1,0 +1,1 @@
+"""Python functions rewritten, so that their control flow asks the trace."""

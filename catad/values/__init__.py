@@ -1,0 +1,1 @@
+"""What callers hand in and get out: arrays, trees of arrays, and functions with what they read."""

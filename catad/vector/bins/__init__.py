@@ -1,0 +1,1 @@
+"""Histograms, folds by bin, and sorting."""

@@ -1,0 +1,120 @@
+"""`sort` and `argsort`: along one axis, ascending and stable.
+
+    y = x[p]        p = argsort(x)        dy = dx[p]
+
+The permutation is constant on a neighbourhood of every point without ties, so the Jacobian of `sort` is the gather by it and
+the second derivative is zero. Only the permutation is a primitive here; reading by it is `Gathered`. At ties the derivative
+follows the stable permutation: equal entries keep their order, and so do their tangents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catad import errors
+from catad.category.boxes import box
+from catad.category.constructors import constructor, integer
+from catad.category.spaces import Tensor
+from catad.category.terms import D
+from catad.category.text import call
+from catad.category.wiring import share
+from catad.linear.families.gather import Gathered, Indexing
+from catad.vector.indexing.gather import Integers
+from catad.vector.scans.scan import along
+
+if TYPE_CHECKING:
+    from catad.category.wiring import Builder, Wire, Wires
+
+
+@box
+class StableOrder(Integers):
+    """The positions of the entries along an axis in stable ascending order, NaN last. Work O(n log n)."""
+
+    axis: int
+    arity = 1
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return (Tensor(ins[0].shape, np.int64),)
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        return xp.argsort(arrays[0], axis=self.axis, kind="stable").astype(np.int64, copy=False)
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        return b.add(StableOrder(self.axis + 1), *ins)
+
+    def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
+        n = ins[0].shape[self.axis]
+        return ins[0].size * n.bit_length()
+
+
+def along_axis(shape: tuple[int, ...], axis: int) -> Indexing:
+    """Reading along an axis by an index array of the same shape: `v[.., k, ..] = x[.., index[.., k, ..], ..]`."""
+    n = len(shape)
+    src = tuple(range(n))
+    by = (*src[:axis], n, *src[axis + 1 :])
+    return Indexing(src, axis, by, by, (*shape, shape[axis]))
+
+
+@share
+class Sorted(D):
+    """`ct.sort(...)`, and with `positions` `ct.argsort(...)`."""
+
+    __slots__ = ("axis", "positions")
+
+    def __init__(self, axis: int, positions: bool) -> None:
+        self.axis, self.positions = axis, positions
+
+    def data(self) -> Hashable:
+        return (self.axis, self.positions)
+
+    def lay_out(self, b: Builder, x: Wires) -> Any:
+        if isinstance(x, tuple):
+            raise errors.SpaceError(errors.not_a_tensor(b.space(x), self))
+        axis = along(x, self.axis, self)
+        (order,) = b.add(StableOrder(axis), x)
+        return order if self.positions else b.add(Gathered(along_axis(x.shape, axis)), order, x)[0]
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return call(argsort if self.positions else sort, name, axis=self.axis)
+
+
+@constructor()
+def sort(axis: int = -1) -> D:
+    """The entries of one array in ascending order along an axis; shape and dtype stay.
+
+    Stable, NaN last, as `numpy.sort(x, axis, kind="stable")`; integers and booleans as well. The Jacobian is a gather by
+    `argsort`: a permutation, whose second derivative is zero. Work O(n log n), depth O(log n); two passes over the entries, of
+    the value and of its gradient: the order and a gather. At ties equal entries keep their order, in the derivative too.
+    Raises `SpaceError` for a product or a missing axis (a number has none), `ArgumentError` for an axis that is no integer.
+
+    >>> import catad as ct, numpy as np
+    >>> x = np.array([3.0, 1.0, 2.0])
+    >>> ct.sort()(x)
+    array([1., 2., 3.])
+    >>> ct.jvp(ct.sort(), (x,), (np.array([30.0, 10.0, 20.0]),))[1]
+    array([10., 20., 30.])
+    >>> median = ct.sort() >> ct.slice(1, 2) >> ct.sum()
+    >>> ct.grad(median)(x)
+    array([0., 0., 1.])
+    """
+    return Sorted(integer(axis, "an axis"), False)
+
+
+@constructor()
+def argsort(axis: int = -1) -> D:
+    """The positions (int64) of the entries of one array in ascending order along an axis; the shape stays.
+
+    Stable, NaN last, as `numpy.argsort(x, axis, kind="stable")`; its derivative is zero. With `ct.gather` it sorts by a key.
+    Raises the errors of `ct.sort`.
+
+    >>> import catad as ct, numpy as np
+    >>> ct.argsort()(np.array([3.0, 1.0, 2.0]))
+    array([1, 2, 0])
+    >>> by_key = ct.fork(ct.exr, ct.exl >> ct.argsort()) >> ct.gather
+    >>> by_key(np.array([3, 1, 2]), np.array([0.3, 0.1, 0.2]))
+    array([0.1, 0.2, 0.3])
+    """
+    return Sorted(integer(axis, "an axis"), True)

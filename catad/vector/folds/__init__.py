@@ -1,0 +1,1 @@
+"""Folds: reductions along axes, contractions, and the derivatives of special folds."""

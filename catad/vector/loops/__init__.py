@@ -1,0 +1,1 @@
+"""Loops with a state, branches, and loops whose derivatives keep few states."""

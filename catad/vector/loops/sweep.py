@@ -1,0 +1,82 @@
+"""`sweep`: the general loop, with a state, values that every step reads, and inputs and outputs at each step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any
+
+from catad import errors
+from catad.category.constructors import constructor, integer
+from catad.category.rearrange import exl, exr, it
+from catad.category.spaces import Product, flatten, rebuild
+from catad.category.terms import D, MorphismLike, fork, morphism
+from catad.category.text import call
+from catad.category.wiring import at_point, share
+from catad.vector.loops.batching import element_of, first_of
+from catad.vector.loops.hoisting import looped
+
+if TYPE_CHECKING:
+    from catad.category.wiring import Builder, Wires
+
+
+@share
+class Swept(D):
+    """`ct.sweep(...)`."""
+
+    __slots__ = ("children", "n", "reverse")
+    children: tuple[D, ...]
+
+    def __init__(self, f: D, n: int, reverse: bool) -> None:
+        self.children, self.n, self.reverse = (f,), n, reverse
+
+    def data(self) -> Hashable:
+        return (self.n, self.reverse)
+
+    def lay_out(self, b: Builder, x: Any) -> Any:
+        state, given, inputs = self._parts(b, x)
+        f, space = self.children[0], b.space(state)
+        dom = Product((space, b.space(given), element_of(b.space(inputs))))
+        with at_point(dom, lambda: self._first_step(b, state, given, inputs)):
+            made = f.spaces(dom)
+            if not isinstance(made, Product) or len(made.factors) != 2:
+                raise errors.SpaceError(errors.step_gives_no_pair(made, f))
+            if made.factors[0] != space:
+                raise errors.SpaceError(errors.loop_changes_space(space, made.factors[0], f))
+            body, wires = fork(f >> exl, it, f >> exr), (flatten(state), flatten(given), flatten(inputs))
+            end, _, outputs = looped(b, body, self.n, wires, self.reverse, dom)
+        return rebuild(space, end), rebuild(made.factors[1], outputs)
+
+    def _parts(self, b: Builder, x: Wires) -> tuple[Any, Any, Any]:
+        if not isinstance(x, tuple) or len(x) != 3:
+            raise errors.SpaceError(errors.not_a_pattern("(state, given, inputs)", b.space(x), self))
+        if any(w.ndim == 0 or w.shape[0] != self.n for w in flatten(x[2])):
+            raise errors.SpaceError(errors.inputs_per_step(self.n, b.space(x[2]), self))
+        return x
+
+    def _first_step(self, b: Builder, state: Any, given: Any, inputs: Any) -> Any:
+        """The values that the first step reads, where they are known."""
+        start, own = b.values([*flatten(state), *flatten(given)]), first_of(b, flatten(inputs))
+        return None if start is None or own is None else (start[0], [*start[1], *own[1]])
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return call(sweep, name, part(self.children[0]), n=self.n, reverse=self.reverse)
+
+
+@constructor(morphisms="f")
+def sweep(f: MorphismLike, n: int, reverse: bool = False) -> D:
+    """The loop of n steps of `f : (state, given, input) -> (state, output)`, `(state, given, inputs) -> (state, outputs)`.
+
+    The state goes from step to step. `given` is what every step reads, such as weights: the derivative keeps it once, and adds up
+    what the steps give it. Inputs and outputs are products whose arrays have one leading axis of length n, for the steps. Each of
+    the parts may be `()`. With `reverse=True` the last input comes first; an output stays beside its input. Differentiates to
+    any order. Without steps the state is returned as it is, with outputs of length 0. Raises `SpaceError` where f changes the
+    space of the state or gives no pair, and for inputs that are not n. Raises `ArgumentError` where n is no such integer.
+
+    >>> import catad as ct, numpy as np
+    >>> decay = ct.map(lambda s, k, u: (k * s + u, s))
+    >>> ct.sweep(decay, 3)(1.0, 0.5, np.array([0.0, 1.0, 2.0]))
+    (np.float64(2.625), array([1.  , 0.5 , 1.25]))
+    >>> ct.grad(ct.sweep(decay, 3) >> ct.exl)(1.0, 0.5, np.zeros(3))
+    (np.float64(0.125), np.float64(0.75), array([0.25, 0.5 , 1.  ]))
+    """
+    return Swept(morphism(f, "ct.sweep"), integer(n, "a number of steps", 0), bool(reverse))

@@ -1,0 +1,1 @@
+"""Scans and recurrences: all prefixes of an associative operator."""
