@@ -29,6 +29,14 @@ def test_blocks_run(path: Path) -> None:
     run(path.read_text(encoding="utf-8"), str(path))
 
 
+def test_the_tutorial_builds_the_core_in_few_lines() -> None:
+    code = blocks((ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8"))
+    lines = [line for block in code if block.language == "python" for line in block.text.splitlines() if line.strip()]
+    assert 200 < len(lines) <= 400
+    for word in ("class D", "class Linear", "class Recurrence", "def scan", "def plan", "class Grad"):
+        assert any(line.startswith(word) for line in lines), word
+
+
 def test_what_must_be_there() -> None:
     names = {path.name for path in documents()}
     assert {"README.md", "quickstart.md", "functions.md", "tutorial.md", "conventions.md", "design.md"} <= names
