@@ -2,7 +2,7 @@
 
 `FUNCTIONS` has those that NumPy hands to stand-ins (`__array_function__`): `meaning(trace, *args, **kwargs)`. `PYTHON` has those
 that ask nobody, such as `np.zeros`, `math.sin`, `len` and `range`: `meaning(driver, *args, **kwargs)`. `HINTS` says of functions
-without a meaning what to write instead. Functions of packages that need not be there
+without a meaning what to write instead. `SPECIAL` has universal functions that are several lines. Functions of packages that need not be there
 are entered when the first of them is called.
 """
 
@@ -61,7 +61,7 @@ _TOPICS = {  # what each module of `names/` has entries for: NumPy's names and m
         swapaxes to_device transpose""",
     "special": "scipy",
     "sums": "sum",
-    "universal": "accumulate at outer reduce reduceat",
+    "universal": "accumulate at conjugate divmod frexp heaviside logaddexp2 modf outer power reciprocal reduce reduceat",
 }  # fmt: skip
 _WHERE: dict[str, list[str]] = {}
 for _topic, _names in _TOPICS.items():
@@ -106,7 +106,7 @@ class Table(dict[Any, Callable[..., Any]]):
         return super().__contains__(key) or (_loaded(key) and super().__contains__(key))
 
 
-FUNCTIONS, PYTHON, METHODS, UFUNC_METHODS, INSTANCES, ITEMS = (Table() for _ in range(6))
+FUNCTIONS, PYTHON, METHODS, UFUNC_METHODS, INSTANCES, ITEMS, SPECIAL = (Table() for _ in range(7))
 MASKED_METHODS: frozenset[str] = frozenset(("sum", "mean", "any", "all", "astype", "copy", "round", "clip"))
 SHARING: set[Any] = set()
 SCATTERED: set[Callable[..., Any]] = set()  # meanings of functions that give arrays in another order than C, also of such

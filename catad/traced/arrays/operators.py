@@ -25,6 +25,7 @@ from catad.traced.arrays.promotion import check_write
 from catad.traced.arrays.ragged import Ragged
 from catad.traced.arrays.stand_in import Traced, computed, constant, fresh, var_of
 from catad.traced.recorder import Trace, Uniform, Var
+from catad.traced.table import SPECIAL
 from catad.vector.folds import contract
 from catad.vector.pointwise import operators as words
 from catad.vector.pointwise.map import MapOf
@@ -44,7 +45,6 @@ _SAME = (
 _WORDS |= {name: name for name in _SAME.split()}
 _ON_TRUTH = {"add": np.logical_or, "multiply": np.logical_and, "absolute": np.positive, "maximum": np.logical_or,
              "minimum": np.logical_and, "fmax": np.logical_or, "fmin": np.logical_and, "less": None}  # fmt: skip
-SPECIAL: dict[np.ufunc, Callable[..., Any]] = {}  # those that are several lines: NotImplemented where they are one
 _LEAFWISE = {"add": words.add, "sub": words.sub, "neg": words.neg, "div": words.div, "pow": words.pow}
 
 

@@ -12,12 +12,12 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from catad import errors, scalar
 from catad.traced.arrays.indexing import parsed
-from catad.traced.arrays.operators import SPECIAL, assign, cast, pointwise, resolved
+from catad.traced.arrays.operators import assign, cast, pointwise, resolved
 from catad.traced.arrays.promotion import check_write
 from catad.traced.arrays.stand_in import Traced, computed, fresh, var_of
 from catad.traced.names.shapes import as_traced
 from catad.traced.recorder import Trace
-from catad.traced.table import FUNCTIONS, UFUNC_METHODS
+from catad.traced.table import FUNCTIONS, SPECIAL, UFUNC_METHODS
 from catad.vector.folds.fold import fold
 from catad.vector.indexing.at import at
 from catad.vector.pointwise.map import MapOf
