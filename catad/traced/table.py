@@ -2,8 +2,8 @@
 
 `FUNCTIONS` has those that NumPy hands to stand-ins (`__array_function__`): `meaning(trace, *args, **kwargs)`. `PYTHON` has those
 that ask nobody, such as `np.zeros`, `math.sin`, `len` and `range`: `meaning(driver, *args, **kwargs)`. `HINTS` says of functions
-without a meaning what to write instead. `SPECIAL` has universal functions that are several lines. Functions of packages that need not be there
-are entered when the first of them is called.
+without a meaning what to write instead. `SPECIAL` has universal functions that are several lines. Functions of packages that need
+not be there are entered when the first of them is called.
 """
 
 from __future__ import annotations
