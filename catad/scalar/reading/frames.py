@@ -17,8 +17,8 @@ from catad.errors import ScalarError
 from catad.scalar.ir import Node, const
 from catad.scalar.reading.callables import Listed
 from catad.scalar.reading.find_source import Definition
+from catad.scalar.reading.syntax_trees import names_bound
 from catad.scalar.simplify import FALSE
-from catad.scalar.statements import names_bound
 from catad.support.lru import remembered
 
 Body = Definition | CodeType

@@ -19,9 +19,9 @@ from catad.scalar.reading.callables import scalar, select_values
 from catad.scalar.reading.expressions import BINARY, Expressions
 from catad.scalar.reading.frames import BROKEN, CONTINUED, RESULT, RETURNED, Range, Unbound
 from catad.scalar.reading.loops import make_loop
+from catad.scalar.reading.syntax_trees import contains, names_bound, with_test_inside
 from catad.scalar.reading.values import is_scalar_like
 from catad.scalar.simplify import FALSE, TRUE, apply, truth
-from catad.scalar.statements import contains, names_bound, with_test_inside
 
 UNROLL_TRIPS, UNROLL_SIZE = 16, 1200
 """A loop is unrolled up to so many trips, and up to so many pieces of syntax in all trips together."""

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from catad.scalar.statements import names_bound
+from catad.scalar.reading.syntax_trees import names_bound
 
 _OWN_SCOPE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.GeneratorExp)
 _SEES_ALL = frozenset(("locals", "vars", "eval", "exec", "globals"))

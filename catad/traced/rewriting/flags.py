@@ -17,7 +17,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from catad.scalar.statements import assigned, at, with_test_inside
+from catad.scalar.reading.syntax_trees import assigned, at, with_test_inside
 
 Fresh = Callable[[str], str]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from catad.scalar.statements import names_bound
+from catad.scalar.reading.syntax_trees import names_bound
 
 DRIVER = "__catad__"
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from catad import errors
 from catad.scalar.reading.find_source import find_source, imports_of
-from catad.scalar.statements import contains, names_bound
+from catad.scalar.reading.syntax_trees import contains, names_bound
 from catad.support.lru import Recent
 from catad.traced.control.list_appends import FreshLists, appends_behind
 from catad.traced.rewriting.exits import with_one_exit
