@@ -17,6 +17,7 @@ from catad.linear.families.reindex import Reindex, Reshaped, StridedCopy
 from catad.linear.map import LinearMap
 from catad.scalar import Function, Node
 from catad.scalar.ir import postorder
+from catad.vector.deferred import Named, Shaped
 from catad.vector.folds.monoid import Monoid
 from catad.vector.pointwise.map import _PUBLIC, Map, MapOf
 
@@ -44,7 +45,8 @@ def space_label(space: Space) -> str:
 
 def kind_of(term: D) -> str:
     """The kind of a box: pointwise, linear, constant, functor (made from other terms) or combinator."""
-    return _KINDS.get(type(term).__module__.rpartition(".")[2], "combinator")
+    home = term.lay if isinstance(term, Named) or type(term) is Shaped else type(term)
+    return _KINDS.get(home.__module__.rpartition(".")[2], "combinator")
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:

@@ -170,7 +170,7 @@ class Structure(ABC):
     @property
     def is_lazy(self) -> bool:
         """True where the entries are known only by applying the map to a basis; then products push columns through it."""
-        return True
+        return self.entry_count is None
 
     @property
     def holds_matrix(self) -> bool:

@@ -66,8 +66,6 @@ class Lawful(Primitive):
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         floats = [s for s in ins if s.is_float]
-        if not floats:
-            return None
         return Rule(diagonal_block([identity(s) for s in floats]))
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
