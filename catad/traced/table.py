@@ -142,15 +142,26 @@ def own_order(fn: Callable[..., Any]) -> Callable[..., Any]:
     return fn
 
 
-def python_meaning(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: what functions mean that do not ask their arguments."""
+Entering = Callable[..., Callable[[Callable[..., Any]], Callable[..., Any]]]
 
-    def decorated(fn: Callable[..., Any]) -> Callable[..., Any]:
-        for function in functions:
-            PYTHON[function] = fn
-        return fn
 
-    return decorated
+def entering(table: dict[Any, Callable[..., Any]]) -> Entering:
+    """A decorator that enters a function into a table, under keys."""
+
+    def under(*keys: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        def decorated(fn: Callable[..., Any]) -> Callable[..., Any]:
+            table.update(dict.fromkeys(keys, fn))
+            return fn
+
+        return decorated
+
+    return under
+
+
+python_meaning = entering(PYTHON)  # by functions that do not ask their arguments
+method = entering(METHODS)  # by the names that arrays have for a method
+item_meaning = entering(ITEMS)  # by classes: `thing[key]` where stand-ins are in the key, `meaning(trace, key)`
+ufunc_method = entering(UFUNC_METHODS)  # by the name of a method of universal functions
 
 
 def meaning_anywhere(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -160,27 +171,6 @@ def meaning_anywhere(*functions: Any) -> Callable[[Callable[..., Any]], Callable
         for function in functions:
             FUNCTIONS[function] = fn
             PYTHON[function] = lambda driver, *args, **kwargs: fn(driver.trace, *args, **kwargs)
-        return fn
-
-    return decorated
-
-
-def item_meaning(kind: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: what `thing[key]` means for objects of a class, where stand-ins are in the key: `meaning(trace, key)`."""
-
-    def decorated(fn: Callable[..., Any]) -> Callable[..., Any]:
-        ITEMS[kind] = fn
-        return fn
-
-    return decorated
-
-
-def method(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: a method of stand-ins, by the names that arrays have for it."""
-
-    def decorated(fn: Callable[..., Any]) -> Callable[..., Any]:
-        for name in names:
-            METHODS[name] = fn
         return fn
 
     return decorated

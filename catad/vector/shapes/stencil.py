@@ -141,7 +141,7 @@ def stencil(
     """
     read, one = _read(offsets)
     if boundary not in BOUNDARIES:
-        raise errors.ArgumentError(errors.no_such_boundary(boundary, BOUNDARIES))
+        raise errors.ArgumentError(errors.no_such("boundary of a stencil", boundary, BOUNDARIES))
     mapped = fn if isinstance(fn, MapOf) else MapOf(fn)
     if mapped.function is not None and len(mapped.function.param_trees) != len(read):
         raise errors.SpaceError(errors.wrong_neighbour_count(len(mapped.function.param_trees), len(read), fn))
