@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
 import numpy as np
@@ -62,7 +62,9 @@ class Primitive(D):
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         """The meaning, as code of the array library `xp`: one array, or a tuple of several; it writes into no argument."""
-        raise errors.ExtensionError(errors.missing_method("primitive", self, "evaluate"))
+        if type(self).kernel is Primitive.kernel:
+            raise errors.ExtensionError(errors.missing_method("primitive", self, "evaluate"))
+        return self.kernel(tuple([Tensor(a.shape, a.dtype) for a in arrays]))(xp, *arrays)
 
     def kernel(self, ins: tuple[Tensor, ...]) -> Callable[..., Any]:
         """`evaluate`, made ready for arguments in these spaces: a function of `xp` and the arrays."""
@@ -85,7 +87,7 @@ class Primitive(D):
         """Check the values of the first call; later calls skip this."""
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Any:
-        """The derivative between these spaces, a `Rule`; None where it is zero."""
+        """The derivative between these spaces, some of each side floating: a `Rule`; None where it is zero."""
         raise errors.ExtensionError(errors.missing_method("primitive", self, "rule"))
 
     def rule_within(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], by: tuple[bool, ...], of: tuple[bool, ...]) -> Any:
@@ -104,10 +106,15 @@ class Primitive(D):
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         """Lay out the box mapped over a new leading axis of length `size` that the flagged arguments and all results have.
 
-        The default computes one index of the axis after the other, which is right for every primitive, and slow; where
-        `vectorized` is True it calls `evaluate` on all of it at once.
+        The default gives all arguments the axis, for the box that `carried` says. Without one it computes one index of the axis
+        after the other, which is right for every primitive, and slow; where `vectorized` is True it calls `evaluate` on all of it
+        at once.
         """
         return late().one_by_one(self, b, ins, flags, size)
+
+    def carried(self, size: int) -> Primitive | None:
+        """The box for arguments that all have a new leading axis of length `size`, where there is one."""
+        return None
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         """The multiply-adds (or other scalar operations) of one evaluation, dimensionless; 0, the default, only moves entries."""
@@ -125,6 +132,16 @@ class Primitive(D):
             raise errors.SpaceError(errors.wrong_leaf_count(self.arity, b.space(x), self))
         outs = b.add(self, *leaves)
         return outs[0] if len(outs) == 1 else outs
+
+
+class AlongAxis(Primitive):
+    """A primitive whose parameter `axis`, counted from the front, says along which axis of its arguments it works."""
+
+    __slots__ = ()
+
+    def carried(self, size: int) -> Primitive:
+        moved: Primitive = replace(self, axis=self.axis + 1)  # type: ignore[type-var, attr-defined]
+        return moved
 
 
 Running = Generator[tuple[Any, Sequence[Any]], list[Any], Any]  # yields programs with their arguments, is sent their results
@@ -146,6 +163,9 @@ class Nesting(Primitive):
     def held(self) -> int:
         """The bytes that it holds itself while programs run, beside its arguments: results that it fills meanwhile, too."""
         return 0
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Any:
+        return self.rule_within(ins, outs, *[(True,) * sum([s.is_float for s in own]) for own in (ins, outs)])
 
     @property
     def must_run(self) -> bool:
@@ -195,6 +215,27 @@ def box(cls: type[P]) -> type[P]:
 
     if "data" not in cls.__dict__:
         made.data = data
+    return made  # type: ignore[no-any-return]
+
+
+T = TypeVar("T", bound=D)
+
+
+@dataclass_transform(eq_default=False)
+def of_fields(cls: type[T]) -> type[T]:
+    """Class decorator: a term of dataclass fields. Those that are annotated as `D` are its children, the others its data.
+
+    It prints as its class and its fields, unless it has a `code` of its own.
+    """
+    made: Any = dataclass(eq=False, repr=False)(cls)
+    parts = tuple([f.name for f in fields(made) if f.type == "D"])
+    names = [f.name for f in fields(made) if f.type != "D"]
+    made.child_fields = parts
+    if parts:
+        made.children = property(lambda self: tuple([getattr(self, n) for n in parts]))
+    made.data = lambda self: tuple([getattr(self, n) for n in names])
+    if cls.code is D.code:
+        made.code = lambda self, part, name: called(self, name)
     return made  # type: ignore[no-any-return]
 
 

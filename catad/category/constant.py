@@ -54,9 +54,6 @@ class Constant(Primitive):
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         return xp.asarray(self.array)
 
-    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> None:
-        return None
-
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         raise AssertionError("a constant has no argument to batch")
 

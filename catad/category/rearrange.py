@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from catad import errors
+from catad.category.boxes import of_fields
 from catad.category.constructors import constructor, integer
 from catad.category.spaces import flatten
 from catad.category.terms import D
@@ -53,34 +54,21 @@ class Structural(D):
         return f"ct.{self.name}"
 
 
+@of_fields
 class Flagged(D):
     """The flagged leaves of a value, as a flat tuple."""
 
-    __slots__ = ("flags",)
-
-    def __init__(self, flags: tuple[bool, ...]) -> None:
-        self.flags = flags
-
-    def data(self) -> Hashable:
-        return self.flags
+    flags: tuple[bool, ...]
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         return tuple([w for w, flag in zip(flatten(x), self.flags, strict=True) if flag])
 
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(Flagged, 'Flagged')}({self.flags!r})"
 
-
+@of_fields
 class Proj(D):
     """The projection to factor `index` of a product of any length."""
 
-    __slots__ = ("index",)
-
-    def __init__(self, index: int) -> None:
-        self.index = index
-
-    def data(self) -> Hashable:
-        return self.index
+    index: int
 
     def lay_out(self, b: Builder, x: Wires) -> Wires:
         if not isinstance(x, tuple) or not 0 <= self.index < len(x):

@@ -335,6 +335,11 @@ def flatten(value: Value) -> list[Any]:
     return out
 
 
+def mapped(nested: Any, fn: Callable[[Any], Any]) -> Any:
+    """A nested tuple with what a function makes of each leaf."""
+    return tuple([mapped(part, fn) for part in nested]) if isinstance(nested, tuple) else fn(nested)
+
+
 def space_like(value: Value, leaves: Sequence[Space]) -> Space:
     """The space whose nesting is that of a tuple and whose leaves are given."""
     if not isinstance(value, tuple):

@@ -396,7 +396,7 @@ def _state(part: D) -> dict[str, Any]:
         for slot in cls.__dict__.get("__slots__", ()):
             if slot not in _CACHES and hasattr(part, slot):
                 state[slot] = getattr(part, slot)
-    state.update({k: v for k, v in getattr(part, "__dict__", {}).items() if k not in _CACHES})
+    state.update({k: v for k, v in getattr(part, "__dict__", {}).items() if k not in _CACHES and k not in part.child_fields})
     return state
 
 
@@ -420,7 +420,7 @@ def _made(cls: type[D], state: dict[str, Any], children: tuple[D, ...], place: A
     """A part of its fields and its children."""
     part = object.__new__(cls)
     part._place = place
-    for key, value in state.items():
+    for key, value in (*state.items(), *zip(cls.child_fields, children, strict=False)):
         setattr(part, key, value)
     if any("children" in base.__dict__.get("__slots__", ()) for base in cls.__mro__):
         part.children = children  # type: ignore[misc]

@@ -132,6 +132,8 @@ def _needed_rules(wiring: Wiring, starts: Sequence[int], ends: Sequence[int]) ->
 def _rule(wiring: Wiring, box: Box, active: set[int], of: Sequence[bool]) -> Rule | None:
     """The rule of a box, by what is active, of some of its floating results."""
     by = [k in active for k in _floats(wiring, box.ins)]
+    if not any(by) or not any(of):
+        return None
     found: Rule | None = box.primitive.rule_within(wiring.spaces(box.ins), wiring.spaces(box.outs), tuple(by), tuple(of))
     return found
 

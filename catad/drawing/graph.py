@@ -70,10 +70,14 @@ def more_node(count: int | str, ins: Sequence[int], outs: Sequence[int]) -> Node
 def of_wiring(wiring: Wiring) -> Graph:
     """The graph of a wiring, as much of it as can be read."""
     boxes = [box_node(box.primitive, box.ins, box.outs) for box in wiring.boxes]
-    graph = trimmed(Graph(list(wiring.inputs), boxes, list(wiring.outputs)))
+    return labelled(trimmed(Graph(list(wiring.inputs), boxes, list(wiring.outputs))), lambda k: space_label(wiring.wires[k]))
+
+
+def labelled(graph: Graph, label: Callable[[int], str]) -> Graph:
+    """The graph with the labels of its boxes, and of its wires."""
     graph.nodes = [node.named() for node in graph.nodes]
     for k in {*graph.inputs, *(k for node in graph.nodes for k in node.outs)} - graph.bundles:
-        graph.labels.setdefault(k, space_label(wiring.wires[k]))
+        graph.labels.setdefault(k, label(k))
     return graph
 
 

@@ -15,8 +15,10 @@ from catad.linear.families.gather import Gathered, ScatterAdded
 from catad.linear.families.recurrence import Recurred
 from catad.linear.families.reindex import Reindex, Reshaped, StridedCopy
 from catad.linear.map import LinearMap
-from catad.scalar import Function, Node
+from catad.scalar import Function
 from catad.scalar.ir import postorder
+from catad.scalar.printing.text import lambda_of
+from catad.vector.deferred import Named, Shaped
 from catad.vector.folds.monoid import Monoid
 from catad.vector.pointwise.map import _PUBLIC, Map, MapOf
 
@@ -28,13 +30,6 @@ _KINDS = {  # the last word of the module in which a box is at home -> kind
     "lift": "linear", "terms": "linear", "linear": "linear",
     "functors": "functor", "batching": "functor", "custom_derivative": "functor",
 }  # fmt: skip
-_INFIX = {  # operation -> (sign, rank): what binds closer has the higher rank
-    "or": ("or", 1), "and": ("and", 2),
-    "lt": ("<", 4), "le": ("<=", 4), "gt": (">", 4), "ge": (">=", 4), "eq": ("==", 4), "ne": ("!=", 4),
-    "add": ("+", 5), "sub": ("-", 5), "mul": ("*", 6), "div": ("/", 6),
-}  # fmt: skip
-_ATOM = 9
-_LETTERS = "xyzwuvabcdefghijklmnopqrst"
 
 
 def space_label(space: Space) -> str:
@@ -44,7 +39,8 @@ def space_label(space: Space) -> str:
 
 def kind_of(term: D) -> str:
     """The kind of a box: pointwise, linear, constant, functor (made from other terms) or combinator."""
-    return _KINDS.get(type(term).__module__.rpartition(".")[2], "combinator")
+    home = term.lay if isinstance(term, Named) or type(term) is Shaped else type(term)
+    return _KINDS.get(home.__module__.rpartition(".")[2], "combinator")
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:
@@ -117,52 +113,18 @@ def function_label(function: Function) -> str:
         return public
     if function.name.isidentifier() and function.name != "times":
         return function.name
-    texts = [_expression(node, function.arity) for node in function.outputs]
-    if any(text is None for text in texts):
+    small = all(len(postorder((node,))) <= 16 for node in function.outputs)
+    text = lambda_of(function, True) if small else None
+    if text is None:
         return "fn"
-    return ", ".join(text for text in texts if text is not None)
+    text = re.sub(r"\bnp\.\w+\(([-\d.]+)\)", r"\1", text.partition(": ")[2])
+    text = re.sub(r"(?<![\w.])\d+(?:\.\d*)?(?:e[-+]?\d+)?", _number, text)
+    text = re.sub(r" ([*/]) ", r"\1", re.sub(r"\b(ct|np)\.", "", text))
+    return text[1:-1] if len(function.outputs) > 1 else text
 
 
-def _expression(node: Node, arity: int) -> str | None:
-    """An expression in infix form; None where it is large."""
-    order = postorder((node,))
-    if len(order) > 16 or arity > len(_LETTERS):
-        return None
-    shown: dict[Node, tuple[str, int]] = {}
-    for one in order:
-        args = [shown[arg] for arg in one.args]
-        if one.op in ("loop", "local"):
-            return None
-        shown[one] = _written(one, args)
-        if len(shown[one][0]) > 200:
-            return None
-    return shown[node][0]
-
-
-def _written(node: Node, args: Sequence[tuple[str, int]]) -> tuple[str, int]:
-    """The text of one operation, and how closely it binds."""
-    if node.op == "const":
-        number = node.value.item() if hasattr(node.value, "item") else node.value
-        return f"{number:g}" if isinstance(number, float) else repr(number), _ATOM if number >= 0 else 5
-    if node.op == "param":
-        return _LETTERS[int(node.value)], _ATOM
-    if node.op in _INFIX:
-        sign, rank = _INFIX[node.op]
-        left, right = _wrapped(args[0], rank), _wrapped(args[1], rank + (node.op not in ("add", "mul", "or", "and")))
-        return f"{left}{sign}{right}" if sign in "*/" else f"{left} {sign} {right}", rank
-    if node.op == "neg":
-        return "-" + _wrapped(args[0], 7), 5
-    if node.op == "not":
-        return "not " + _wrapped(args[0], 3), 3
-    if node.op == "truth":
-        return args[0]
-    if node.op == "select":
-        return f"{_wrapped(args[1], 1)} if {_wrapped(args[0], 1)} else {args[2][0]}", 0
-    return f"{node.op}({', '.join(text for text, _ in args)})", _ATOM
-
-
-def _wrapped(shown: tuple[str, int], rank: int) -> str:
-    return shown[0] if shown[1] >= rank else f"({shown[0]})"
+def _number(found: re.Match[str]) -> str:
+    return found[0] if found[0].isdigit() else f"{float(found[0]):g}"
 
 
 def _letters(labels: Sequence[int]) -> str:

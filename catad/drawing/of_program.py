@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from catad.category.spaces import Tensor, flatten
-from catad.drawing.graph import LAYERS, Graph, Node, box_node, renamed, trimmed
+from catad.drawing.graph import LAYERS, Graph, Node, box_node, labelled, renamed, trimmed
 from catad.drawing.groups import Group, Step, grouped
 from catad.drawing.labels import shortened, space_label
 from catad.errors.places import shown, source_line
@@ -29,11 +29,7 @@ def of_program(program: Program, opened: bool | str | Collection[str]) -> Graph:
     unnamed = {k for step in steps for k in step.outs if not step.ins and wires.names[k] is None} - {*results}
     groups = [Group([step]) for step in steps] if opened is True else grouped(steps, names, unnamed)
     nodes = [wires.node(group, later) for group, later in zip(groups, _reads(groups, results), strict=True)]
-    graph = trimmed(wires.bundled(Graph(inputs, nodes, results)))
-    graph.nodes = [node.named() for node in graph.nodes]
-    for k in {*graph.inputs, *(k for node in graph.nodes for k in node.outs)} - graph.bundles:
-        graph.labels.setdefault(k, wires.label(k))
-    return graph
+    return labelled(trimmed(wires.bundled(Graph(inputs, nodes, results))), wires.label)
 
 
 class _Wires:

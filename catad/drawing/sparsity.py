@@ -7,7 +7,7 @@ Both follow the families (labels, progressions, the grid of a block) and never w
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import singledispatch
 from typing import Any
 
@@ -20,8 +20,9 @@ from catad.linear.families.gather import Gather, ScatterAdd
 from catad.linear.families.matrix_free import Batched
 from catad.linear.families.recurrence import ZERO, Recurrence
 from catad.linear.families.reindex import Reindex, Reshape
+from catad.linear.matrix.entries import starts
 from catad.linear.network import Network
-from catad.linear.structure import Structure
+from catad.linear.structure import Placed, Structure
 
 Entries = Any  # a boolean array over (rows, columns)
 Positions = tuple[Any, Any]  # the rows and the columns of some entries
@@ -115,11 +116,6 @@ def _scatter(structure: ScatterAdd, slots: Any) -> Mask:
 
 
 @mask.register
-def _reshape(structure: Reshape, slots: Any) -> Mask:
-    return lambda i, j: i[:, None] == j[None, :]
-
-
-@mask.register
 def _clear(structure: Clear, slots: Any) -> Mask:
     """The diagonal, without the region."""
 
@@ -134,9 +130,8 @@ def _clear(structure: Clear, slots: Any) -> Mask:
     return entries
 
 
-@mask.register(ClearAt)
-@mask.register(ClearWhere)
-def _clear_at(structure: ClearAt | ClearWhere, slots: Any) -> Mask:
+@mask.register
+def _one_by_one(structure: Reshape | ClearAt | ClearWhere, slots: Any) -> Mask:
     return lambda i, j: i[:, None] == j[None, :]
 
 
@@ -179,36 +174,27 @@ def _recurrence(structure: Recurrence, slots: Any) -> Mask:
 @mask.register
 def _block(structure: Block, slots: Any) -> Mask:
     """Each place of the grid by its own pattern."""
-    rows, columns = _places(structure)
 
     def entries(i: Any, j: Any) -> Entries:
         found = np.zeros((len(i), len(j)), dtype=bool)
-        for line, (top, bottom) in zip(structure.grid, rows, strict=True):
-            mine = np.flatnonzero((i >= top) & (i < bottom))
-            for part, (left, right) in zip(line, columns, strict=True):
-                theirs = np.flatnonzero((j >= left) & (j < right))
-                if part is not None and len(mine) and len(theirs):
-                    inner = mask(part[0], _own(part, slots))(i[mine] - top, j[theirs] - left)
-                    found[np.ix_(mine, theirs)] |= inner
+        for part, top, left in _places(structure):
+            mine = np.flatnonzero((i >= top) & (i < top + part[0].rows))
+            theirs = np.flatnonzero((j >= left) & (j < left + part[0].columns))
+            if len(mine) and len(theirs):
+                inner = mask(part[0], _own(part, slots))(i[mine] - top, j[theirs] - left)
+                found[np.ix_(mine, theirs)] |= inner
         return found
 
     return entries
 
 
-def _places(structure: Block) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """The rows and the columns at which the parts of the grid begin and end."""
-    widths = structure.widths or (None, None)
-    return _bounds([s.size for s in structure.cod], widths[1]), _bounds([s.size for s in structure.dom], widths[0])
-
-
-def _bounds(sizes: Sequence[int], widths: Sequence[int] | None) -> list[tuple[int, int]]:
-    """The begin and the end of each group of leaves in the flattened vector."""
-    out, leaf, start = [], 0, 0
-    for width in widths or [1] * len(sizes):
-        end = start + sum(sizes[leaf : leaf + width])
-        out.append((start, end))
-        leaf, start = leaf + width, end
-    return out
+def _places(structure: Block) -> Iterator[tuple[Placed, int, int]]:
+    """The parts of the grid, each with the row and the column at which it begins."""
+    grid, columns, rows = structure.blocks
+    for line, top in zip(grid, starts(structure.cod, rows), strict=True):
+        for part, left in zip(line, starts(structure.dom, columns), strict=True):
+            if part is not None:
+                yield part, top, left
 
 
 @mask.register
@@ -292,9 +278,7 @@ def _of_reindex(structure: Reindex, slots: Any, count: int) -> Positions:
     return i + 0 * n, _flat([(ax.n_in, ax.a + ax.s * step) for ax, step in pairs]) + 0 * n
 
 
-@samples.register(Clear)
-@samples.register(ClearAt)
-@samples.register(ClearWhere)
+@samples.register
 def _of_projection(structure: Clear | ClearAt | ClearWhere, slots: Any, count: int) -> Positions:
     n = _spread(structure.columns, count)
     kept = np.diagonal(mask(structure, slots)(n, n)) if len(n) <= BETWEEN else np.ones(len(n), dtype=bool)
@@ -323,19 +307,19 @@ def _of_scatter(structure: ScatterAdd, slots: Any, count: int) -> Positions:
 
 @samples.register
 def _of_block(structure: Block, slots: Any, count: int) -> Positions:
-    found = [_nothing()]
-    rows, columns = _places(structure)
-    for line, (top, _) in zip(structure.grid, rows, strict=True):
-        for part, (left, _) in zip(line, columns, strict=True):
-            if part is not None:
-                i, j = samples(part[0], _own(part, slots), count)
-                found.append((i + top, j + left))
-    return np.concatenate([i for i, _ in found]), np.concatenate([j for _, j in found])
+    return _of_parts(_places(structure), slots, count)
 
 
 @samples.register
 def _of_sum(structure: Sum, slots: Any, count: int) -> Positions:
-    found = [samples(part[0], _own(part, slots), count) for part in structure.parts]
+    return _of_parts([(part, 0, 0) for part in structure.parts], slots, count)
+
+
+def _of_parts(places: Iterable[tuple[Placed, int, int]], slots: Any, count: int) -> Positions:
+    found = [_nothing()]
+    for part, top, left in places:
+        i, j = samples(part[0], _own(part, slots), count)
+        found.append((i + top, j + left))
     return np.concatenate([i for i, _ in found]), np.concatenate([j for _, j in found])
 
 

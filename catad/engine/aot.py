@@ -35,7 +35,7 @@ def compile(f: MorphismLike, *at: Any, engine: str | None = None, **named: Any) 
 def source(f: D, language: str, *at: Any, **named: Any) -> str:
     """See `D.source`."""
     if language not in languages():
-        raise errors.ArgumentError(errors.no_such_language(language, languages()))
+        raise errors.ArgumentError(errors.no_such("language to show code in", language, languages()))
     made = _texts(*late().at_domain(f, at, named), None if language == "steps" else language)
     if language == "steps":
         return "\n".join(f"{k}: {name}, {'compiled' if done else 'array code'}" for k, (name, done, _) in enumerate(made))

@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from catad.category.wiring import Wiring
 
 Step = tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]]
 """A callable on an array library and arrays, the wires that it reads, and those that it writes: a result, or several."""
-
-
-class Way(Protocol):
-    """Compiled code for arrays that lie in memory in some way: its text, the seconds that compiling took."""
-
-    @property
-    def text(self) -> str: ...
-
-    @property
-    def seconds(self) -> float: ...
-
-    def run(self, arrays: Sequence[Any], outs: Sequence[Any]) -> None: ...
 
 
 class Engine(Protocol):

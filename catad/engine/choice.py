@@ -86,7 +86,7 @@ def compiling(language: str | None, name: str | None = None) -> Engine:
     """The engine whose steps are compiled ahead or shown: that named, that in force, or the first one that shows code in this
     language. Raises `EngineError` for a name that no engine has."""
     if name is not None and name not in names():
-        raise errors.EngineError(errors.no_such_engine(name, names()))
+        raise errors.EngineError(errors.no_such("engine", name, names()))
     engine = _engines.get(name or chosen(), REFERENCE)
     if engine is not REFERENCE and language in (None, engine.language):
         return engine
@@ -119,9 +119,9 @@ class use_engine:
 
     def __init__(self, name: str, checks: str | None = None) -> None:
         if name not in names():
-            raise errors.EngineError(errors.no_such_engine(name, names()))
+            raise errors.EngineError(errors.no_such("engine", name, names()))
         if checks not in (None, *CHECKS):
-            raise errors.EngineError(errors.no_such_checks(checks, CHECKS))
+            raise errors.EngineError(errors.no_such("time for checks of indices", checks, f"{CHECKS}, or None"))
         self.name, self.checks = name, checks
 
     def __enter__(self) -> None:

@@ -313,10 +313,22 @@ def abbreviated(thing: object, width: int = 120) -> str:
     return full if len(full) <= width else f"{full[: width // 2]} ... {full[-width // 3 :]}"
 
 
-def defined(fn: object) -> str:
+def defined(fn: object, width: int = 120) -> str:
     """A function by its name and where it stands, for messages; other things by their repr."""
     code = getattr(fn, "__code__", None)
-    return abbreviated(fn) if code is None else f"{code.co_name} at {code.co_filename}:{code.co_firstlineno}"
+    return abbreviated(fn, width) if code is None else f"{code.co_name} at {code.co_filename}:{code.co_firstlineno}"
+
+
+def about(
+    thing: object, what: str, given: object = None, *, expected: object = None, do: object = None, width: int = 120
+) -> str:
+    """A message whose place is a term or a function."""
+    return text(what, given=given, expected=expected, where=defined(thing, width), do=do)
+
+
+def no_such(what: str, given: object, known: object) -> str:
+    """A name that is none of those that there are."""
+    return text(f"there is no such {what}", given=abbreviated(given), expected=f"one of {known}")
 
 
 class NotAnInteger(ScalarError):

@@ -6,7 +6,7 @@ import inspect
 from functools import partial
 from types import FunctionType, MethodType
 
-from catad.errors.base import CatadError, SpaceError, abbreviated, defined, text
+from catad.errors.base import CatadError, SpaceError, abbreviated, about, defined, text
 from catad.errors.places import Place, is_ours, raised_in, shown, written
 
 
@@ -248,12 +248,7 @@ def matmul_of_morphisms(f: object, g: object) -> str:
 
 
 def no_arguments(f: object) -> str:
-    return text(
-        "a morphism is applied to a point",
-        given="no argument",
-        where=abbreviated(f),
-        do="f(x); a morphism from ct.Unit takes f(())",
-    )
+    return about(f, "a morphism is applied to a point", "no argument", do="f(x); a morphism from ct.Unit takes f(())")
 
 
 def spaces_do_not_meet(cod: object, dom: object, first: object, second: object) -> str:
@@ -305,19 +300,15 @@ def not_a_product_of(count: int, space: object, term: object) -> str:
 
 
 def not_a_pattern(pattern: str, space: object, term: object) -> str:
-    return text(
-        "the argument does not have the right nesting", given=space, expected=f"a value {pattern}", where=abbreviated(term)
-    )
+    return about(term, "the argument does not have the right nesting", space, expected=f"a value {pattern}")
 
 
 def no_such_factor(index: int, space: object, term: object) -> str:
-    return text(f"there is no factor {index}", given=space, where=abbreviated(term), do="factors are counted from 0")
+    return about(term, f"there is no factor {index}", space, do="factors are counted from 0")
 
 
 def wrong_leaf_count(count: int, space: object, term: object) -> str:
-    return text(
-        f"wrong number of arguments: {count} expected", given=space, expected=f"{count} arrays", where=abbreviated(term)
-    )
+    return about(term, f"wrong number of arguments: {count} expected", space, expected=f"{count} arrays")
 
 
 def wrong_parameter_count(count: int, given: int, space: object, fn: object) -> str:
@@ -331,13 +322,11 @@ def wrong_parameter_count(count: int, given: int, space: object, fn: object) -> 
 
 
 def unequal_spaces(spaces: object, term: object) -> str:
-    return text("only values of one space can be combined leaf by leaf", given=spaces, where=abbreviated(term))
+    return about(term, "only values of one space can be combined leaf by leaf", spaces)
 
 
 def cannot_broadcast(spaces: object, term: object) -> str:
-    return text(
-        "arrays do not broadcast together", given=spaces, expected="sizes that are equal or 1", where=abbreviated(term)
-    )
+    return about(term, "arrays do not broadcast together", spaces, expected="sizes that are equal or 1")
 
 
 def wire_has_no_truth(wire: object) -> str:

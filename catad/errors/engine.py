@@ -193,10 +193,6 @@ def profile_in_use() -> str:
     return text("this profile is being recorded already", do="open another one: `with ct.profile() as p:`")
 
 
-def no_such_language(name: object, known: object) -> str:
-    return text("there is no such language to show code in", given=abbreviated(name), expected=f"one of {known}")
-
-
 def no_engine(given: object, missing: Sequence[str]) -> str:
     return text(
         "this is not an engine",
@@ -219,10 +215,6 @@ def reserved_engine(name: object) -> str:
     return text("an engine cannot have this name", given=abbreviated(name), expected=expected)
 
 
-def no_such_checks(word: object, known: object) -> str:
-    return text("there is no such time for checks of indices", given=abbreviated(word), expected=f"one of {known}, or None")
-
-
 def waits_while_captured(what: str) -> str:
     return text(
         "the host cannot wait for the GPU while a stream is captured in a graph",
@@ -230,7 +222,3 @@ def waits_while_captured(what: str) -> str:
         expected="a program whose steps do not depend on numbers",
         do="call it once before the capture; a loop of a fixed number of steps, `ct.iterate`, can be captured",
     )
-
-
-def no_such_engine(name: object, known: object) -> str:
-    return text("there is no such engine", given=abbreviated(name), expected=f"one of {known}")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from inspect import Signature
 from typing import Any
 
-from catad.errors.base import abbreviated, defined, text
+from catad.errors.base import abbreviated, about, defined, text
 
 
 def not_a_plain_function(given: Any) -> str:
@@ -23,7 +23,7 @@ def is_async(fn: Any) -> str:
 
 
 def unknown_static(names: Sequence[str], fn: Any, which: str) -> str:
-    return text(f"{which} names what the function has not", given=", ".join(map(repr, names)), where=defined(fn))
+    return about(fn, f"{which} names what the function has not", ", ".join(map(repr, names)))
 
 
 def unhashable_static(name: str, value: Any) -> str:
@@ -101,11 +101,8 @@ def axes_do_not_fit(what: str, axes: Any, tree: Any) -> str:
 
 
 def no_axis_to_map(axis: int, space: Any, term: Any) -> str:
-    return text(
-        f"there is no axis {axis} to map over",
-        given=space,
-        where=abbreviated(term, 80),
-        do="give None for an argument that is not mapped",
+    return about(
+        term, f"there is no axis {axis} to map over", space, do="give None for an argument that is not mapped", width=80
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from catad.errors.base import abbreviated, text
+from catad.errors.base import abbreviated, about, text
 from catad.errors.category import described
 
 _PARTS = "integers, slices of integers, None, ... (once) and ct.arg"
@@ -34,16 +34,13 @@ def computed_bound(bound: object) -> str:
 
 
 def too_many_indices(needed: int, space: object, term: object) -> str:
-    return text(
-        f"the key has {needed} indices, more than the array has axes",
-        given=space,
-        expected=f"at least {needed} axes",
-        where=abbreviated(term),
+    return about(
+        term, f"the key has {needed} indices, more than the array has axes", space, expected=f"at least {needed} axes"
     )
 
 
 def fixed_index_out_of_range(index: int, axis: int, space: object, term: object) -> str:
-    return text(f"index {index} is out of range for axis {axis}", given=space, where=abbreviated(term))
+    return about(term, f"index {index} is out of range for axis {axis}", space)
 
 
 def read_index_out_of_range(low: int, high: int, size: int) -> str:
@@ -56,7 +53,7 @@ def read_index_out_of_range(low: int, high: int, size: int) -> str:
 
 
 def indices_do_not_broadcast(spaces: object, term: object) -> str:
-    return text("the index arrays of one key broadcast together", given=spaces, where=abbreviated(term))
+    return about(term, "the index arrays of one key broadcast together", spaces)
 
 
 def wrong_key_arguments(count: int, written: bool, space: object, term: object) -> str:
@@ -70,11 +67,7 @@ def wrong_key_arguments(count: int, written: bool, space: object, term: object) 
 
 
 def values_do_not_fit(values: object, shape: object, term: object) -> str:
-    return text(
-        f"the values do not broadcast to the shape of what they are written to, {shape}",
-        given=values,
-        where=abbreviated(term),
-    )
+    return about(term, f"the values do not broadcast to the shape of what they are written to, {shape}", values)
 
 
 def values_of_other_kind(values: object, space: object, term: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from catad.errors.base import abbreviated, text
+from catad.errors.base import abbreviated, about, text
 
 
 def not_in_domain(space: object, dom: object, linear: object) -> str:
@@ -143,13 +143,7 @@ def grad_of_non_scalar(cod: Any, f: Any) -> str:
         do = "integers and truth values have no derivative: return a floating number"
     elif len(cod.leaves) == 1 and cod.leaves[0].size == 1:
         do = "take the one entry, y[0] or y.sum()"
-    return text(
-        "grad needs a function with a floating scalar result",
-        given=given,
-        expected="ct.f64[()] or ct.f32[()]",
-        where=abbreviated(f),
-        do=do,
-    )
+    return about(f, "grad needs a function with a floating scalar result", given, expected="ct.f64[()] or ct.f32[()]", do=do)
 
 
 def integers_alone(dom: object, f: object) -> str:
@@ -162,7 +156,7 @@ def integers_alone(dom: object, f: object) -> str:
 
 
 def no_such_argnum(i: object, dom: object, f: object) -> str:
-    return text(f"argnums names factor {i}, which is not in the domain", given=dom, where=abbreviated(f))
+    return about(f, f"argnums names factor {i}, which is not in the domain", dom)
 
 
 def bad_linear_einsum(spec: object) -> str:

@@ -52,6 +52,11 @@ def _is_generated(frame: FrameType) -> bool:
     return frame.f_code.co_filename == "<string>" and str(frame.f_globals.get("__name__")).startswith("catad.")
 
 
+def _span(where: Place) -> tuple[int | None, int | None, int | None, int | None]:
+    """The first and the last line of the expression at a place, and its columns in bytes."""
+    return next(islice(where[0].co_positions(), where[1] // 2, None), (None, None, None, None))
+
+
 def shown(where: Place | None, last: bool = False) -> str | None:
     """A place as `file:line`, of an operator that spans lines the first or the last one.
 
@@ -60,7 +65,7 @@ def shown(where: Place | None, last: bool = False) -> str | None:
     if where is None or where[0].co_filename.startswith((*_OURS, "<frozen ")):
         return None
     code, offset = where
-    first, end, _, _ = next(islice(code.co_positions(), offset // 2, None), (None, None, None, None))
+    first, end, _, _ = _span(where)
     line = end if last and code.co_code[offset] == _OPERATOR and end is not None else first
     return f"{code.co_filename}:{code.co_firstlineno if line is None else line}"
 
@@ -78,21 +83,19 @@ def raised_in(error: BaseException, file: str) -> Place | None:
 
 def written(where: Place) -> str | None:
     """The expression at a place as it is written, where its source is there and it stands on one line."""
-    code, offset = where
-    first, end, start, stop = next(islice(code.co_positions(), offset // 2, None), (None, None, None, None))
+    first, end, start, stop = _span(where)
     if first is None or first != end:
         return None
-    line = linecache.getline(code.co_filename, first).encode()  # columns count bytes
+    line = linecache.getline(where[0].co_filename, first).encode()  # columns count bytes
     return line[start:stop].decode() or None
 
 
 def excerpt(where: Place) -> str | None:
     """The line of the source at a place, with a caret below the expression."""
-    code, offset = where
-    first, end, start, stop = next(islice(code.co_positions(), offset // 2, None), (None, None, None, None))
+    first, end, start, stop = _span(where)
     if first is None:
         return None
-    line = linecache.getline(code.co_filename, first).rstrip("\n")
+    line = linecache.getline(where[0].co_filename, first).rstrip("\n")
     if not line.strip():
         return None
     if start is None or stop is None:
@@ -106,7 +109,7 @@ def excerpt(where: Place) -> str | None:
 
 def source_line(where: Place) -> str:
     """The line of the source at a place; empty where it is not there."""
-    first, _, _, _ = next(islice(where[0].co_positions(), where[1] // 2, None), (None, None, None, None))
+    first = _span(where)[0]
     return "" if first is None else linecache.getline(where[0].co_filename, first).strip()
 
 
@@ -115,8 +118,7 @@ def column(where: Place | None) -> str | None:
     place = shown(where)
     if place is None or where is None:
         return place
-    code, offset = where
-    start = next(islice(code.co_positions(), offset // 2, None), (None, None, None, None))[2]
+    start = _span(where)[2]
     return place if start is None else f"{place}:{start + 1}"
 
 

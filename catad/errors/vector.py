@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from catad.errors.base import abbreviated, defined, text
+from catad.errors.base import abbreviated, about, defined, text
 from catad.errors.category import described
 
 
 def not_a_tensor(space: object, term: object) -> str:
-    return text("one array is expected, not a product", given=space, where=abbreviated(term))
+    return about(term, "one array is expected, not a product", space)
 
 
 def bad_axis(axis: object, space: object, term: object) -> str:
-    return text(f"there is no such axis: {axis}", given=space, where=abbreviated(term))
+    return about(term, f"there is no such axis: {axis}", space)
 
 
 def bad_shape(shape: object) -> str:
@@ -19,11 +19,11 @@ def bad_shape(shape: object) -> str:
 
 
 def cannot_reshape(space: object, shape: object, term: object) -> str:
-    return text(f"cannot reshape to {shape}", given=space, expected="the same number of entries", where=abbreviated(term))
+    return about(term, f"cannot reshape to {shape}", space, expected="the same number of entries")
 
 
 def cannot_broadcast_to(space: object, shape: object, term: object) -> str:
-    return text(f"cannot broadcast to {shape}", given=space, where=abbreviated(term))
+    return about(term, f"cannot broadcast to {shape}", space)
 
 
 def zero_step() -> str:
@@ -49,19 +49,15 @@ def too_many_numbers(shape: object) -> str:
 
 
 def negative_pad(before: int, after: int, space: object, term: object) -> str:
-    return text(
-        "padding removes more entries than there are", given=f"{before} before and {after} after {space}", where=abbreviated(term)
-    )
+    return about(term, "padding removes more entries than there are", f"{before} before and {after} after {space}")
 
 
 def cannot_concatenate(spaces: object, axis: int, term: object) -> str:
-    return text(
-        f"arrays are joined along axis {axis} where all other sizes are equal", given=spaces, where=abbreviated(term)
-    )
+    return about(term, f"arrays are joined along axis {axis} where all other sizes are equal", spaces)
 
 
 def nothing_to_join(term: object) -> str:
-    return text("at least one array is needed", given="ct.Unit", where=abbreviated(term))
+    return about(term, "at least one array is needed", "ct.Unit")
 
 
 def einsum_sizes(spec: str, spaces: object) -> str:
@@ -94,19 +90,11 @@ def index_out_of_range(low: object, high: object, size: int) -> str:
 
 
 def wrong_index_shape(indices: object, values: object, term: object) -> str:
-    return text(
-        "there is one index for each value along axis 0",
-        given=f"indices {indices}, values {values}",
-        where=abbreviated(term),
-    )
+    return about(term, "there is one index for each value along axis 0", f"indices {indices}, values {values}")
 
 
 def unequal_rows(dst: object, values: object, term: object) -> str:
-    return text(
-        "destination and values differ in dtype or in axes after the first",
-        given=f"{dst} and {values}",
-        where=abbreviated(term),
-    )
+    return about(term, "destination and values differ in dtype or in axes after the first", f"{dst} and {values}")
 
 
 def wrong_elements(space: object, neutral: object, term: object) -> str:
@@ -150,10 +138,12 @@ def neutral_of_other_dtype(op: object, neutral: object, dtype: object, least: ob
 
 
 def wrong_neutral(op: object, neutral: object, x: object, got: object, side: str) -> str:
+    """`x` is the number of which the law does not hold, None for arrays."""
+    called = f"op({neutral}, x)" if side == "left" else f"op(x, {neutral})"
     return text(
         "the neutral element is wrong",
-        given=f"op({neutral}, x) = {got} at x = {x}" if side == "left" else f"op(x, {neutral}) = {got} at x = {x}",
-        expected="x",
+        given=f"{called} is not x" if x is None else f"{called} = {got} at x = {x}",
+        expected=None if x is None else "x",
         where=abbreviated(op),
         do="give the element e with op(e, x) = x = op(x, e)",
     )
@@ -162,14 +152,13 @@ def wrong_neutral(op: object, neutral: object, x: object, got: object, side: str
 _STEPS = "a step from one state to the next, s -> f(s, x), is ct.iterate(f, n, inputs=True), which needs no such law"
 
 
-def not_associative(op: object, a: object, b: object, c: object, left: object, right: object) -> str:
-    return text(
-        "the operator is not associative",
-        given=f"a = {a}, b = {b}, c = {c}",
-        expected=f"op(op(a, b), c) = {left} equal to op(a, op(b, c)) = {right}",
-        where=abbreviated(op),
-        do=_STEPS,
-    )
+def not_associative(op: object, *numbers: object) -> str:
+    """`numbers` are a, b, c and what both sides give; none for arrays."""
+    given, expected = "op(op(a, b), c) and op(a, op(b, c)) differ on the first three elements", None
+    if numbers:
+        a, b, c, left, right = numbers
+        given, expected = f"a = {a}, b = {b}, c = {c}", f"op(op(a, b), c) = {left} equal to op(a, op(b, c)) = {right}"
+    return about(op, "the operator is not associative", given, expected=expected, do=_STEPS)
 
 
 def wrong_recurrence(a: object, b: object) -> str:
@@ -181,7 +170,7 @@ def wrong_recurrence(a: object, b: object) -> str:
 
 
 def loop_changes_space(space: object, made: object, f: object) -> str:
-    return text("a loop keeps the space of its state", given=f"{space} becomes {made}", where=abbreviated(f))
+    return about(f, "a loop keeps the space of its state", f"{space} becomes {made}")
 
 
 def step_gives_no_pair(made: object, f: object) -> str:
@@ -195,11 +184,11 @@ def step_gives_no_pair(made: object, f: object) -> str:
 
 
 def inputs_per_step(n: int, space: object, term: object) -> str:
-    return text(f"inputs have one leading axis of length {n}, one entry for each step", given=space, where=abbreviated(term))
+    return about(term, f"inputs have one leading axis of length {n}, one entry for each step", space)
 
 
 def not_a_condition(space: object, condition: object) -> str:
-    return text("a condition gives one boolean", given=space, expected="ct.bool_[()]", where=abbreviated(condition))
+    return about(condition, "a condition gives one boolean", space, expected="ct.bool_[()]")
 
 
 def sides_differ(first: object, second: object, f: object, g: object) -> str:
@@ -223,7 +212,7 @@ def monoid_twice(op: object) -> str:
 
 
 def domain_with_params(op: object) -> str:
-    return text("laws of an operator with free numbers (params) cannot be checked on a domain", where=abbreviated(op))
+    return about(op, "laws of an operator with free numbers (params) cannot be checked on a domain")
 
 
 def wrong_inverse(inverse: object, total: object, x: object, got: object, want: object) -> str:
@@ -263,24 +252,6 @@ def params_along_the_steps(space: object, axis: int, term: object) -> str:
     )
 
 
-def wrong_array_neutral(op: object, side: str) -> str:
-    return text(
-        "the neutral element is wrong",
-        given="op(neutral, x) is not x" if side == "left" else "op(x, neutral) is not x",
-        where=abbreviated(op),
-        do="give the element e with op(e, x) = x = op(x, e)",
-    )
-
-
-def not_associative_arrays(op: object) -> str:
-    return text(
-        "the operator is not associative",
-        given="op(op(a, b), c) and op(a, op(b, c)) differ on the first three elements",
-        where=abbreviated(op),
-        do=_STEPS,
-    )
-
-
 def array_operator_axis(axis: int, op: object) -> str:
     return text(
         "elements of an operator on arrays lie along axis 0",
@@ -304,14 +275,12 @@ def unequal_counts(first: str, one: object, second: str, other: object) -> str:
 
 
 def cannot_squeeze(axis: object, space: object, term: object) -> str:
-    return text(f"only axes of size 1 can be left out, not {axis}", given=space, where=abbreviated(term))
+    return about(term, f"only axes of size 1 can be left out, not {axis}", space)
 
 
 def wrong_repeats(count: int, size: int, space: object, term: object) -> str:
-    return text(
-        "there is one number of repeats, or one for each entry",
-        given=f"{count} numbers for {size} entries of {space}",
-        where=abbreviated(term),
+    return about(
+        term, "there is one number of repeats, or one for each entry", f"{count} numbers for {size} entries of {space}"
     )
 
 
@@ -340,19 +309,14 @@ def not_degrees_of_freedom(given: str) -> str:
 
 def no_such_order(order: object) -> str:
     return text(
-        "there is no norm of this order",
-        given=described(order),
-        expected='None, a number, inf, -inf, or "fro" for matrices',
+        "there is no norm of this order", given=described(order), expected='None, a number, inf, -inf, or "fro" for matrices'
     )
 
 
 def no_such_norm(order: object, axes: int, space: object, term: object) -> str:
     known = "a number, inf or -inf" if axes == 1 else '"fro", 1, -1, inf or -inf; others need singular values'
-    return text(
-        f"there is no norm of order {order!r} of {'vectors' if axes == 1 else 'matrices'} here",
-        given=space,
-        expected=known,
-        where=abbreviated(term),
+    return about(
+        term, f"there is no norm of order {order!r} of {'vectors' if axes == 1 else 'matrices'} here", space, expected=known
     )
 
 
@@ -380,10 +344,6 @@ def bad_offsets(offsets: object) -> str:
         given=abbreviated(offsets),
         expected="at least one, such as (-1, 0, 1), or [(0, -1), (0, 1)] along two axes",
     )
-
-
-def no_such_boundary(boundary: object, known: object) -> str:
-    return text("there is no such boundary of a stencil", given=abbreviated(boundary), expected=f"one of {known}")
 
 
 def wrong_neighbour_count(count: int, offsets: int, fn: object) -> str:
@@ -450,9 +410,7 @@ def not_lengths(space: object) -> str:
 
 
 def wrong_flag_count(flags: object, values: object, term: object) -> str:
-    return text(
-        "there is one flag for each element along axis 0", given=f"flags {flags}, values {values}", where=abbreviated(term)
-    )
+    return about(term, "there is one flag for each element along axis 0", f"flags {flags}, values {values}")
 
 
 def flag_out_of_range(low: int, high: int) -> str:
@@ -491,10 +449,8 @@ def no_such_side(side: object) -> str:
 
 
 def not_sorted_and_numbers(space: object, term: object) -> str:
-    return text(
-        "a sorted array and numbers are expected", given=space, expected="a product of two arrays", where=abbreviated(term)
-    )
+    return about(term, "a sorted array and numbers are expected", space, expected="a product of two arrays")
 
 
 def not_one_axis(space: object, term: object) -> str:
-    return text("the sorted array has one axis", given=space, where=abbreviated(term), do="map over several arrays with ct.map")
+    return about(term, "the sorted array has one axis", space, do="map over several arrays with ct.map")

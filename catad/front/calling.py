@@ -21,7 +21,7 @@ from catad.category.trip_counts import TripCountChanged, with_trip_counts
 from catad.category.wiring import at_point
 from catad.derivative.functors import Differential, ReverseDifferential, Tangent
 from catad.engine.program import Program, program_of, run_assuming
-from catad.front.specialise import OF_PAIRS, Front, front_of, specialised
+from catad.front.specialise import OF_PAIRS, Front, front_of, function_of, specialised
 from catad.traced.arrays.operators import weakened
 from catad.traced.arrays.stand_in import Traced, fresh
 from catad.traced.debug import watches
@@ -175,21 +175,9 @@ def _(term: Cross, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Form, A
 
 
 @taken.register
-def _(term: Tangent, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Form, Any]:
-    return _pair(term, args, kwargs)
-
-
-@taken.register
-def _(term: Differential, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Form, Any]:
-    return _pair(term, args, kwargs)
-
-
-@taken.register
-def _(term: ReverseDifferential, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Form, Any]:
-    return _pair(term, args, kwargs)
-
-
-def _pair(term: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Form, Any]:
+def _(
+    term: Tangent | Differential | ReverseDifferential, args: Sequence[Any], kwargs: dict[str, Any]
+) -> tuple[Form, Any]:
     """A point, and a tangent or cotangent there."""
     args = args[0] if len(args) == 1 and type(args[0]) is tuple else args
     if kwargs or len(args) != 2:
@@ -206,8 +194,8 @@ def _pair(term: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Form,
 
 def primals_of(f: D, x: Any) -> Sequence[Any]:
     """A value of the domain as the arguments of a call."""
-    front = front_of(f)
-    whole = front is None or front.function is None or front.function.takes_the_whole or type(x) is not tuple
+    function = function_of(f)
+    whole = function is None or function.takes_the_whole or type(x) is not tuple
     if isinstance(f, OF_PAIRS) and type(x) is tuple:
         return x
     return (x,) if whole else x

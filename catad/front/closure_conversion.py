@@ -112,26 +112,20 @@ def _factor(dom: Space, k: int) -> Space:
 
 
 @closed.register
-def _(term: Tangent, dom: Space, given: Given) -> D:
-    return compose(_with_zeros(given), Tangent(of_both(term.children[0], _factor(dom, 0), given)))
-
-
-@closed.register
-def _(term: Differential, dom: Space, given: Given) -> D:
-    return compose(_with_zeros(given), Differential(of_both(term.children[0], _factor(dom, 0), given)))
-
-
-def _with_zeros(given: Given) -> D:
-    """`(values, (x, v))` as the point `(values, x)` with the tangent `(0, v)`."""
+def _(term: Tangent | Differential, dom: Space, given: Given) -> D:
+    """`(values, (x, v))` is the point `(values, x)` with the tangent `(0, v)`."""
     zeros = [const(np.zeros(var.space.shape, var.space.dtype)) if var.space.is_float else it for var in given]
     tangent = Fork((Fork(tuple([compose(it, zero) for zero in zeros])), compose(exr, exr)))
-    return Fork((Fork((exl, compose(exr, exl))), tangent))
+    return compose(Fork((_WITH_FIRST, tangent)), type(term)(of_both(term.children[0], _factor(dom, 0), given)))
 
 
 @closed.register
 def _(term: ReverseDifferential, dom: Space, given: Given) -> D:
-    point = Fork((Fork((exl, compose(exr, exl))), compose(exr, exr)))
-    return compose(point, ReverseDifferential(of_both(term.children[0], _factor(dom, 0), given)), exr)
+    return compose(_REGROUPED, ReverseDifferential(of_both(term.children[0], _factor(dom, 0), given)), exr)
+
+
+_WITH_FIRST = Fork((exl, compose(exr, exl)))  # `(values, (x, v))` to `(values, x)`
+_REGROUPED = Fork((_WITH_FIRST, compose(exr, exr)))  # and to `((values, x), v)`
 
 
 # -- loops
@@ -144,8 +138,7 @@ def _(term: Iterate, dom: Space, given: Given) -> D:
         state = Product((_factor(dom, 0), element_of(_factor(dom, 1))))
         own = compose(proj(0), exl)
         step = Fork((own, compose(Fork((own, Fork((compose(exl, exr), exr)))), of_both(f, state, given))))
-        start = Fork((Fork((exl, compose(exr, exl))), compose(exr, exr)))
-        return compose(start, Iterate(step, term.n, True, term.memory), exr)
+        return compose(_REGROUPED, Iterate(step, term.n, True, term.memory), exr)
     step = Fork((exl, of_both(f, dom, given)))
     return compose(Iterate(step, term.n, False, term.memory), exr)
 

@@ -134,10 +134,16 @@ def _front(term: D, parts: Sequence[D]) -> Front | None:
     return first._replace(functions=functions, trees=trees)
 
 
+def function_of(term: D) -> Function | None:
+    """The Python function by whose signature the arguments of a term are sorted, if there is one."""
+    front = front_of(term)
+    return None if front is None else front.function
+
+
 def is_of_plain_function(term: D) -> bool:
     """True where the arguments are those of a plain Python function, which stood where a morphism is expected."""
-    front = front_of(term)
-    return front is not None and front.function is not None and front.function.is_plain
+    function = function_of(term)
+    return function is not None and function.is_plain
 
 
 OF_PAIRS = (Cross, Tangent, Differential, ReverseDifferential)  # their arguments are not those of their parts
@@ -145,9 +151,9 @@ OF_PAIRS = (Cross, Tangent, Differential, ReverseDifferential)  # their argument
 
 def form_at(term: D, dom: Space, tree: Tree | None = None) -> Form:
     """The form of the arguments of a term that is given a value of a space."""
-    front = front_of(term)
-    if front is not None and front.function is not None:
-        found: Form = front.function.form_at(dom, tree)
+    function = function_of(term)
+    if function is not None:
+        found: Form = function.form_at(dom, tree)
         return found
     return Form((tree_of_space(dom) if tree is None else tree,))
 
@@ -286,8 +292,7 @@ def _(term: BatchedMap, form: Form, dom: Space) -> Specialised:
 @specialised.register
 def _(term: Gradient, form: Form, dom: Space) -> Specialised:
     inner, _ = specialised(term.children[0], form, dom)
-    front = front_of(term)
-    if front is None or front.function is None:
+    if function_of(term) is None:
         return Gradient(inner, term.argnums), _picked(tangent_tree(form.tree, dom), term.argnums)
     of_factors = tangent_tree(tuple_tree([form.trees[k] for k in form.dynamic]), _factored(form, dom))
     trees = dict(zip(form.dynamic, of_factors.parts, strict=True))
@@ -337,21 +342,7 @@ def factor_numbers(argnums: int | tuple[int | None, ...], places: Sequence[int],
 
 
 @specialised.register
-def _(term: Tangent, form: Form, dom: Space) -> Specialised:
-    return _of_pair(term, form, dom)
-
-
-@specialised.register
-def _(term: Differential, form: Form, dom: Space) -> Specialised:
-    return _of_pair(term, form, dom)
-
-
-@specialised.register
-def _(term: ReverseDifferential, form: Form, dom: Space) -> Specialised:
-    return _of_pair(term, form, dom)
-
-
-def _of_pair(term: Tangent | Differential | ReverseDifferential, form: Form, dom: Space) -> Specialised:
+def _(term: Tangent | Differential | ReverseDifferential, form: Form, dom: Space) -> Specialised:
     """A tangent functor: of a point and a tangent or cotangent."""
     if not isinstance(dom, Product) or len(dom.factors) != 2:
         return term, None

@@ -13,7 +13,7 @@ from catad.category.text import call
 from catad.category.trip_counts import with_trip_counts
 from catad.category.wiring import at_point, share, wire
 from catad.front.closure_conversion import Given, closed, of_both
-from catad.front.specialise import at_space, front_of, specialised, tuple_tree
+from catad.front.specialise import at_space, function_of, specialised, tuple_tree
 from catad.linear.batch import depending, partly
 from catad.linear.families.gather import spread_over
 from catad.traced.signature import Form, tree_of_space
@@ -54,7 +54,7 @@ def of_leaves(axes: Tree, tree: Tree, what: str) -> Tree:
         raise errors.ArgumentError(errors.axes_do_not_fit(what, as_given(axes), tree))
     else:
         parts = [of_leaves(one, part, what) for one, part in zip(axes.parts, tree.parts, strict=True)]
-    return Tree(tuple, tuple(range(len(parts))), tuple(parts))
+    return tuple_tree(parts)
 
 
 def _flat(axes: Tree) -> list[int | None]:
@@ -69,7 +69,7 @@ def of_arguments(axes: Tree, form: Form) -> Tree:
     own = [axes.parts[k] if axes.kind in (tuple, list) else axes for k in range(len(form.args))]
     own += [first] * len(form.kwargs)
     parts = [of_leaves(own[k], form.trees[k], "in_axes") for k in form.dynamic]
-    return parts[0] if len(parts) == 1 else Tree(tuple, tuple(range(len(parts))), tuple(parts))
+    return parts[0] if len(parts) == 1 else tuple_tree(parts)
 
 
 @share
@@ -154,7 +154,7 @@ def moved(b: Builder, wire: Wire, start: int, stop: int) -> Wire:
 @specialised.register
 def _(term: Vmapped, form: Form, dom: Space) -> tuple[D, Tree | None]:
     f = term.children[0]
-    ins = of_arguments(term.ins, form) if _by_arguments(f) else term.ins
+    ins = term.ins if function_of(f) is None else of_arguments(term.ins, form)
     _, element, _ = Vmapped(f, ins, term.outs)._mapped(dom)
     inner, tree = specialised(f, form, element)
     outs = term.outs if tree is None else of_leaves(term.outs, tree, "out_axes")
@@ -172,12 +172,6 @@ def _(term: Vmapped, dom: Space, given: Given) -> D:
 def _(term: BatchedMap, dom: Space, given: Given) -> D:
     axes = tuple_tree([Tree("axis", None), Tree("axis", 0)])
     return Vmapped(of_both(term.children[0], element_of(dom), given), axes, Tree("axis", 0))
-
-
-def _by_arguments(f: D) -> bool:
-    """True where the arguments are those of a Python function, whose trees say what the axes belong to."""
-    front = front_of(f)
-    return front is not None and front.function is not None
 
 
 @constructor(morphisms="f")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from catad import errors
-from catad.category.spaces import flatten
+from catad.category.spaces import flatten, mapped
 from catad.values.arrays import is_weak
 from catad.values.trees import Tree, plain
 
@@ -25,22 +25,13 @@ class Apart:
 
     def __init__(self, values: Sequence[Any]) -> None:
         found = [plain(value) for value in values]
-        self._forms: list[tuple[Any, Tree]] = [(_shape(value), tree) for value, tree in found]
+        self._forms: list[tuple[Any, Tree]] = [(mapped(value, lambda _: None), tree) for value, tree in found]
         self.leaves: list[Any] = [leaf for value, _ in found for leaf in flatten(value)]
 
     def filled(self, leaves: Sequence[Any]) -> list[Any]:
         """The same trees with other leaves."""
         given = iter(leaves)
-        return [tree.restore(_filled(shape, given)) for shape, tree in self._forms]
-
-
-def _shape(value: Any) -> Any:
-    """A nested tuple with None for its leaves."""
-    return tuple(map(_shape, value)) if type(value) is tuple else None
-
-
-def _filled(shape: Any, leaves: Iterator[Any]) -> Any:
-    return next(leaves) if shape is None else tuple([_filled(part, leaves) for part in shape])
+        return [tree.restore(mapped(shape, lambda _: next(given))) for shape, tree in self._forms]
 
 
 def is_array(leaf: Any) -> bool:

@@ -19,7 +19,16 @@ from catad.derivative.functors import fused, linear_graph
 from catad.derivative.grad import Argnums, Factors, Gradient, by_argument, differentiated, leaves_of_factors
 from catad.engine.choice import running
 from catad.front.calling import Point, are_read, call_key
-from catad.front.specialise import argument_numbers, at_space, factor_numbers, form_at, front_of, specialised, tuple_tree
+from catad.front.specialise import (
+    argument_numbers,
+    at_space,
+    factor_numbers,
+    form_at,
+    front_of,
+    function_of,
+    specialised,
+    tuple_tree,
+)
 from catad.jacobians.at_point import coefficients_at, taken_point
 from catad.jacobians.jacobian_programs import Called, JacobianProgram, jacobian_at
 from catad.linear.families.contract import zeros
@@ -42,12 +51,11 @@ Part = tuple[Space, "tuple[int, ...]", "Tree | None"]
 
 def part_of(f: D, argnums: Factors, form: Form, dom: Space) -> Part:
     """What some arguments are in a domain: their space, the positions of their leaves, and their tree."""
-    front = front_of(f)
-    tree = None if front is None else form.tree
+    tree = None if front_of(f) is None else form.tree
     if argnums is None:
         return dom, tuple(range(len(dom.leaves))), tree
     chosen: Any = argnums
-    if front is not None and front.function is not None:
+    if function_of(f) is not None:
         places = argument_numbers(argnums, form, f)
         chosen = factor_numbers(argnums, places, form)
         trees = [form.trees[k] for k in places]
@@ -233,8 +241,7 @@ def _(term: DenseJacobian, form: Form, dom: Space) -> tuple[D, Tree | None]:
     inner, result = specialised(f, form, dom)
     space, _, tree = part_of(f, term.argnums, form, dom)
     argnums: Any = term.argnums
-    front = front_of(f)
-    if argnums is not None and front is not None and front.function is not None:
+    if argnums is not None and function_of(f) is not None:
         argnums = factor_numbers(argnums, argument_numbers(argnums, form, f), form)
     made = DenseJacobian(inner, term.reverse, argnums)
     if result is None or tree is None:

@@ -19,8 +19,10 @@ from catad.linear.batch import depending
 from catad.linear.families.clear import ClearedWhere
 from catad.linear.families.gather import Gathered
 from catad.linear.structure import Structure
+from catad.planner.graph import members
 from catad.planner.heuristics import Work
 from catad.planner.problems.min_cut import MinCut
+from catad.planner.problems.parts import connected
 from catad.scalar import postorder
 from catad.vector.indexing.flat_index import FlatIndex
 from catad.vector.indexing.gather import InRange
@@ -59,34 +61,20 @@ def least(wiring: Wiring, ends: Sequence[int], capacity: Callable[[int], int], p
         if cost:
             near[k].append(box.outs)
             near[box.outs], size[box.outs] = [END], cost
-    work, found = Work(WORK), set[int]()
-    for part in _parts(near):
-        cut = _cut(part, near, size, dict.fromkeys(ends), work)
+    work, found, vertices = Work(WORK), set[int](), [*near]
+    number = {v: i for i, v in enumerate(vertices)}
+    around = [0] * len(vertices)
+    for v, others in near.items():
+        for other in others:
+            if other != END:
+                around[number[v]] |= 1 << number[other]
+                around[number[other]] |= 1 << number[v]
+    for inside in connected(around, (1 << len(vertices)) - 1):
+        cut = _cut([vertices[i] for i in members(inside)], near, size, dict.fromkeys(ends), work)
         if cut is None:
             return None
         found.update([k for k in cut if isinstance(k, int)])
     return found
-
-
-def _parts(near: dict[Vertex, list[Vertex]]) -> list[list[Vertex]]:
-    """The vertices of a graph, those that are connected together."""
-    beside: dict[Vertex, list[Vertex]] = {k: [] for k in near}
-    for k, others in near.items():
-        for other in others:
-            if other != END:
-                beside[k].append(other)
-                beside[other].append(k)
-    seen, parts = set[Vertex](), list[list[Vertex]]()
-    for k in near:
-        if k in seen:
-            continue
-        seen.add(k)
-        part = [k]
-        for one in part:
-            part += [other for other in dict.fromkeys(beside[one]) if other not in seen]
-            seen.update(beside[one])
-        parts.append(part)
-    return parts
 
 
 def _cut(

@@ -15,8 +15,8 @@ from catad import errors
 from catad.category.boxes import Primitive, box
 from catad.category.spaces import Product, Tensor
 from catad.category.wiring import Builder
-from catad.linear.batch import batch
-from catad.linear.families.gather import spread_over
+from catad.linear.batch import depending, partly
+from catad.linear.families.gather import spread_beside
 from catad.linear.families.matrix_free import Batched, carried
 from catad.linear.structure import Rule
 
@@ -64,26 +64,30 @@ class OneByOne(Primitive):
         return kernel
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
-        spaces = (*_of_one(ins), *_of_one(outs))
-        rule: Rule | None = self.one.rule(_of_one(ins), _of_one(outs))
-        if rule is None:
-            return None
-        b = Builder()
-        wires = tuple([b.wire(space) for space in spaces])
-        slots = tuple(rule.coefficients(wires[: len(ins)], wires[len(ins) :]))
-        wiring = b.finish(Product(spaces), wires, slots)
-
-        def coefficients(args: tuple[Wire, ...], results: tuple[Wire, ...]) -> Sequence[Wire]:
-            whole = (*args, *results)
-            return batch(whole[0].builder, wiring, whole, [True] * len(whole), self.size)
-
-        return Rule(Batched(rule.structure, (True,) * len(slots), self.size), coefficients)
-
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        return one_by_one(self, b, ins, flags, size)
+        return rule_of_lanes(self.one, ins, outs, (True,) * (len(ins) + len(outs)), self.size)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return self.size * self.one.cost(_of_one(ins), _of_one(outs))
+
+
+def rule_of_lanes(
+    one: Primitive, ins: Sequence[Tensor], outs: Sequence[Tensor], flags: tuple[bool, ...], size: int
+) -> Rule | None:
+    """The rule of a box in each of some lanes, a leading axis of the flagged arguments and results."""
+    spaces = [Tensor(s.shape[1:], s.dtype) if flag else s for s, flag in zip((*ins, *outs), flags, strict=True)]
+    rule: Rule | None = one.rule(tuple(spaces[: len(ins)]), tuple(spaces[len(ins) :]))
+    if rule is None:
+        return None
+    b = Builder()
+    wires = tuple([b.wire(space) for space in spaces])
+    slots = tuple(rule.coefficients(wires[: len(ins)], wires[len(ins) :]))
+    wiring = b.finish(Product(spaces), wires, slots)
+    varying = depending(wiring, flags)
+
+    def coefficients(args: tuple[Wire, ...], results: tuple[Wire, ...]) -> Sequence[Wire]:
+        return partly(args[0].builder, wiring, (*args, *results), flags, size)
+
+    return Rule(Batched(rule.structure, tuple([k in varying for k in wiring.outputs]), size), coefficients)
 
 
 def _checked(one: Primitive, given: Any, outs: tuple[Tensor, ...]) -> Any:
@@ -102,5 +106,4 @@ def one_by_one(
     primitive: Primitive, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int
 ) -> tuple[Wire, ...]:
     """Lay out a box mapped over a new leading axis; arguments without the axis are the same at each index."""
-    whole = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
-    return b.add(OneByOne(primitive, size), *whole)
+    return b.add(primitive.carried(size) or OneByOne(primitive, size), *spread_beside(b, ins, flags, size))

@@ -7,10 +7,11 @@ A state of a loop is needed where somebody reads it after the loop, or where a s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from catad.category.boxes import of_fields
 from catad.category.cache import cached
 from catad.category.spaces import Product, Space, flatten
 from catad.category.terms import D
@@ -20,6 +21,7 @@ from catad.linear.families.contract import zeros
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire, Wires
 
+T = TypeVar("T")
 Flags = tuple[bool, ...]
 Leaves = tuple[int, ...] | None  # of a space, by their positions; None is all of them
 
@@ -55,20 +57,17 @@ def loop_reads(
     return cached(term, ("read in a loop", dom, states, read), found)
 
 
+@of_fields
 class Narrowed(D):
     """A term without some leaves of its argument, and of the groups of its results; the flagged ones are there."""
 
-    __slots__ = ("children", "dom", "ins", "outs")
-    children: tuple[D, ...]
-
-    def __init__(self, term: D, dom: Space, ins: Flags, outs: tuple[Flags, ...]) -> None:
-        self.children, self.dom, self.ins, self.outs = (term,), dom, ins, outs
-
-    def data(self) -> Hashable:
-        return (self.dom, self.ins, self.outs)
+    whole: D
+    dom: Space
+    ins: Flags
+    outs: tuple[Flags, ...]
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
-        wiring = wire(self.children[0], self.dom)
+        wiring = wire(self.whole, self.dom)
         ends = compress(wiring.outputs, [flag for group in self.outs for flag in group])
         needed, given = _needed(wiring, ends), iter(flatten(x))
         at: dict[int, Wire | None] = {}
@@ -81,9 +80,6 @@ class Narrowed(D):
         rest = iter(wiring.outputs)
         groups = [[(next(rest), flag) for flag in group] for group in self.outs]
         return tuple([tuple([at[k] for k, flag in group if flag]) for group in groups])
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(Narrowed, 'Narrowed')}({part(self.children[0])}, {self.dom!r}, {self.ins!r}, {self.outs!r})"
 
 
 def narrow(term: D, dom: Space, ins: Sequence[bool], outs: Sequence[Sequence[bool]]) -> D:
@@ -100,6 +96,12 @@ def _needed(wiring: Wiring, ends: Iterable[int]) -> set[int]:
 def narrow_spaces(spaces: Sequence[Space], flags: Sequence[Sequence[bool]]) -> list[Product]:
     """Flat products of the leaves of some spaces that are flagged."""
     return [Product(tuple(compress(space.leaves, own))) for space, own in zip(spaces, flags, strict=True)]
+
+
+def at_places(flags: Iterable[bool], made: Iterable[T]) -> list[T | None]:
+    """Those that there are, at the flagged places, and None at the others."""
+    rest = iter(made)
+    return [next(rest) if flag else None for flag in flags]
 
 
 def at_flags(space: Space, flags: Flags) -> Leaves:

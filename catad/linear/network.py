@@ -94,9 +94,8 @@ class Network(Structure):
     def graph(self) -> Network:
         return self
 
-    @property
-    def is_composite(self) -> bool:
-        return True
+    is_composite = True
+    is_lazy = True
 
     def patterns(self) -> Grid:
         return grid_of(self.stages)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
+from catad.category.boxes import of_fields
 from catad.category.spaces import Space, Tensor, flatten
 from catad.category.terms import D
 from catad.category.wiring import Box, Wiring, wire
@@ -15,37 +16,32 @@ if TYPE_CHECKING:
 Numbers = Any  # the number of a wire, or a tuple of such
 
 
+@of_fields
 class Cut(D):
     """The wires `outs` of the wiring of a term at a space, from the wires `ins`, which its argument gives in their order.
 
     `count` is how many wires there are, which tells whether it is the wiring that was meant.
     """
 
-    __slots__ = ("children", "count", "dom", "ins", "outs")
-    children: tuple[D, ...]
-
-    def __init__(self, term: D, dom: Space, ins: tuple[int, ...], outs: Numbers, count: int) -> None:
-        self.children, self.dom, self.ins, self.outs, self.count = (term,), dom, ins, outs, count
-
-    def data(self) -> Any:
-        return (self.dom, self.ins, self.outs, self.count)
+    whole: D
+    dom: Space
+    ins: tuple[int, ...]
+    outs: Numbers
+    count: int
 
     @property
     def spaces_before(self) -> tuple[Tensor, ...]:
         """The spaces of the wires that its argument gives."""
-        return wire(self.children[0], self.dom).spaces(self.ins)
+        return wire(self.whole, self.dom).spaces(self.ins)
 
     def lay_out(self, b: Builder, x: Any) -> Any:
-        wiring = wire(self.children[0], self.dom)
+        wiring = wire(self.whole, self.dom)
         assert len(wiring.wires) == self.count, "a wiring has changed"
         at = dict(zip(self.ins, flatten(x), strict=True))
         everything = wiring.must_run and self.ins == wiring.inputs
         for box in wiring.boxes if everything else between(wiring, at, flatten(self.outs)):
             at.update(zip(box.outs, b.add(box.primitive, *[at[k] for k in box.ins]), strict=True))
         return _picked(self.outs, at)
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(Cut, 'Cut')}({part(self.children[0])}, {self.dom!r}, {self.ins!r}, {self.outs!r}, {self.count})"
 
 
 def cut(term: D, dom: Space, ins: Iterable[int], outs: Numbers) -> Cut:

@@ -23,6 +23,7 @@ from catad import errors
 from catad.category.spaces import Tensor
 from catad.linear.matrix.patterns import UNKNOWN, Grid
 from catad.support.late import late
+from catad.support.lru import hashed_once
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
@@ -57,25 +58,13 @@ def family(cls: type[S]) -> type[S]:
     >>> ct.LinearMap(ct.f64[3], ct.f64[3], Reversal(ct.f64[3]), ())
     reversal f64[3] -> f64[3], stored 0, dense 9
     """
-    made: Any = dataclass(frozen=True)(cls)
-    compute = made.__hash__
-
-    def cached(self: Structure) -> int:
-        found: int | None = self.__dict__.get("_hash")
-        if found is None:
-            found = self.__dict__["_hash"] = compute(self)
-        return found
-
+    made: Any = hashed_once(dataclass(frozen=True)(cls))
     names = [field.name for field in fields(made)]
     missing = [name for name in ("dom", "cod", "slots") if name not in names and not hasattr(cls, name)]
     missing += sorted(getattr(cls, "__abstractmethods__", ()))
     if missing and not cls.__name__.startswith("_"):
         raise errors.ExtensionError(errors.incomplete_family(cls, missing))
 
-    def reduced(self: Structure) -> tuple[Any, ...]:
-        return type(self), tuple([getattr(self, name) for name in names])  # without the hash, which another process has otherwise
-
-    made.__hash__, made.__reduce__ = cached, reduced
     if isinstance(cls.__dict__.get("T"), property):
         made.T = _made_once(cls.__dict__["T"])
     return made  # type: ignore[no-any-return]
@@ -181,7 +170,7 @@ class Structure(ABC):
     @property
     def is_lazy(self) -> bool:
         """True where the entries are known only by applying the map to a basis; then products push columns through it."""
-        return True
+        return self.entry_count is None
 
     @property
     def holds_matrix(self) -> bool:

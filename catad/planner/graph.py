@@ -170,16 +170,8 @@ class Graph:
 
     def topological(self) -> list[int]:
         """All vertices, each after its predecessors, the smallest number first where there is a choice."""
-        missing = [x.bit_count() for x in self.preds]
-        ready = [v for v, count in enumerate(missing) if not count]
-        found = []
-        while ready:
-            v = heapq.heappop(ready)
-            found.append(v)
-            for target in members(self.succs[v]):
-                missing[target] -= 1
-                if not missing[target]:
-                    heapq.heappush(ready, target)
+        missing = {v: before.bit_count() for v, before in enumerate(self.preds)}
+        found = topological(missing, lambda v: members(self.succs[v]))
         if len(found) < len(missing):
             raise errors.PlanError(errors.cyclic_graph(_cycle(self.preds, missing)))
         return found
@@ -208,9 +200,27 @@ def _known(v: int, n: int, where: str) -> int:
     return int(v)
 
 
-def _cycle(preds: Sequence[int], missing: Sequence[int]) -> list[int]:
+def topological(missing: dict[int, int], after: Callable[[int], Iterable[int]]) -> list[int]:
+    """The vertices, each after those before it, the smallest number first where there is a choice; none behind a cycle.
+
+    `missing` has the number of edges into each, and keeps those from vertices that are not in the order.
+    """
+    ready = [v for v, count in missing.items() if not count]
+    heapq.heapify(ready)
+    found = []
+    while ready:
+        v = heapq.heappop(ready)
+        found.append(v)
+        for target in after(v):
+            missing[target] -= 1
+            if not missing[target]:
+                heapq.heappush(ready, target)
+    return found
+
+
+def _cycle(preds: Sequence[int], missing: dict[int, int]) -> list[int]:
     """A cycle among the vertices that no topological order reached."""
-    stuck = set_of(v for v, count in enumerate(missing) if count)
+    stuck = set_of(v for v, count in missing.items() if count)
     v = members(stuck)[0]
     seen: dict[int, int] = {}
     path: list[int] = []

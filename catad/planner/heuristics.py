@@ -9,6 +9,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 
+class OutOfWork(Exception):
+    """A search would take more work than it may."""
+
+
 class Work:
     """Work that is counted, so that a budget buys the same plan on every machine."""
 
@@ -18,6 +22,12 @@ class Work:
     @property
     def spent(self) -> bool:
         return self.left <= 0
+
+    def spend(self, units: float) -> None:
+        """Takes some work, or raises `OutOfWork` where less is left."""
+        self.left -= units
+        if self.left < 0:
+            raise OutOfWork
 
     def lend(self, units: float) -> Work:
         """Some of the work, for a step that may leave some of it."""
@@ -30,22 +40,39 @@ class Work:
         self.left += lent.left
 
 
-def greedy_order(vertices: Iterable[int], key: Callable[[int], Any], take: Callable[[int], Iterable[int]]) -> list[int]:
-    """An order by a greedy rule: next is the vertex of the least key; `take` eliminates it and gives its neighbours."""
-    current = {v: key(v) for v in vertices}
-    heap = [(value, v) for v, value in current.items()]
+def greedy_order(
+    vertices: Iterable[int],
+    key: Callable[[int], Any],
+    take: Callable[[int], Iterable[int]],
+    rng: random.Random | None = None,
+    looks_far: bool = False,
+) -> list[int]:
+    """An order by a greedy rule: next is the vertex of the least key; `take` eliminates it and gives its neighbours.
+
+    Ties go to the smallest number, or are drawn with `rng`. A key that looks further than its neighbours may grow unseen.
+    """
+
+    def entry(v: int) -> tuple[Any, float, int]:
+        return key(v), rng.random() if rng else v, v
+
+    heap = [entry(v) for v in vertices]
+    current = {v: value for value, _, v in heap}
     heapq.heapify(heap)
     order = []
     while heap:
-        value, v = heapq.heappop(heap)
+        value, _, v = heapq.heappop(heap)
         if current.get(v) != value:
+            continue
+        if looks_far and (now := key(v)) > value:
+            current[v] = now
+            heapq.heappush(heap, entry(v))
             continue
         del current[v]
         order.append(v)
         for u in take(v):
-            if u in current and (now := key(u)) != current[u]:
-                current[u] = now
-                heapq.heappush(heap, (now, u))
+            if u in current and (made := entry(u))[0] != current[u]:
+                current[u] = made[0]
+                heapq.heappush(heap, made)
     return order
 
 

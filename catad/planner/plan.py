@@ -453,7 +453,9 @@ def _asked_anew(subject: Any, primals_or_spaces: Sequence[Any], written: exchang
         from catad.planner.problems.chain_plan import plan_chain
         from catad.planner.problems.graph_plan import plan_graph
 
-        return plan_graph(subject) if isinstance(subject, Graph) else plan_chain(subject, memory=written.memory)
+        if isinstance(subject, Graph):
+            return plan_graph(subject)
+        return plan_chain(subject, memory=written.asked.get("memory"))
     model = "time" if isinstance(subject, (D, LinearMap)) else "operations"
     request = written.request(cost, Request(model=None if model == "operations" else model_of(model)))
     if isinstance(subject, D):

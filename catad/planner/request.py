@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -16,6 +15,7 @@ from catad.planner.chains.brackets import Tree
 from catad.planner.costs.calibrate import stored
 from catad.planner.costs.cost import Model, checked_limit
 from catad.planner.costs.cost_profile import CostProfile
+from catad.support.lru import hashed_once
 
 Want = Literal["jacobian", "hessian"]
 WANTS: tuple[Want, ...] = get_args(Want)
@@ -30,6 +30,7 @@ UNWRITTEN = ("a cost profile", "a function")
 AS_ONE = 1 << 16  # numbers of the largest array of a map whose array one compiled function makes
 
 
+@hashed_once
 @dataclass(frozen=True)
 class Request:
     """The request for a plan of a chain: all that the plan depends on beside the chain.
@@ -46,17 +47,6 @@ class Request:
     explicit: bool = False
     result: str = "structured"
     effort: float | None = None  # the seconds that a search without a budget may take, counted as work
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash((self.mode, self.model, self.memory, self.budget, self.explicit, self.result, self.effort))
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        fields = self.mode, self.model, self.memory, self.budget, self.explicit, self.result, self.effort
-        return Request, fields  # without the hash
 
     def for_chain(self, n: int) -> Request:
         """The same with a bracketing read as a tree over n factors."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
@@ -163,15 +163,6 @@ def with_peak(strategy: Runnable, peak: int) -> Runnable:
     """The strategy with another peak of its cost: what was counted on the program that runs it."""
     execution = strategy.execution
     return replace(strategy, execution=replace(execution, cost=execution.cost._replace(peak=peak)))
-
-
-def rejected(step: int, line: str, left: Sequence[tuple[float, int]], shown: Callable[[float], str]) -> str:
-    """The line of a step of an order, and what the vertices that are left would have cost there, cheapest first."""
-    values = sorted(left)
-    lines = [f"step {step}: {line}", *[f"  vertex {v} would have cost {shown(value)} here" for value, v in values[:REJECTED]]]
-    if len(values) > REJECTED:
-        lines.append(f"  and {len(values) - REJECTED} others, up to {shown(values[-1][0])}")
-    return "\n".join(lines)
 
 
 def times(n: int, what: str) -> str:

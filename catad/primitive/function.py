@@ -100,8 +100,6 @@ class Given(OfFunctions):
         return spaces_of(self.given(1), self.ready(1)(*ins))
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
-        if not any(s.is_float for s in ins) or not any(s.is_float for s in outs):
-            return None
         derivative = self.ready(2)
         if derivative is None:
             raise errors.DerivativeError(errors.no_derivative_given(self.given(0)))

@@ -231,5 +231,3 @@ def _uncached(function: Function, dtypes: tuple[np.dtype, ...]) -> tuple[np.dtyp
 
 
 _result_types: Callable[[Function, tuple[np.dtype, ...]], tuple[np.dtype, ...]] = remembered(_uncached)
-
-Types = Mapping[Node, Type]

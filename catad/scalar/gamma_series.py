@@ -73,10 +73,10 @@ def _as_given(result: Array, dtype: Any) -> Array:
     return result if result.ndim else result[()]
 
 
-def digamma(xp: Any, x: Array) -> Array:
+def digamma(x: Array) -> Array:
     """The derivative of log gamma.
 
-    >>> float(digamma(np, np.float64(1.0)))
+    >>> float(digamma(np.float64(1.0)))
     -0.5772156649015329
     """
     x, dtype = _as_double(x)
@@ -122,14 +122,14 @@ def _chebyshev(t: Array) -> Array:
     return t * one - two + CHEBYSHEV[0]
 
 
-def polygamma(xp: Any, order: int, x: Array) -> Array:
+def polygamma(order: int, x: Array) -> Array:
     """The derivative number `order` of digamma.
 
-    >>> float(polygamma(np, 1, np.float64(1.0)))
+    >>> float(polygamma(1, np.float64(1.0)))
     1.6449340668482264
     """
     if order == 0:
-        return digamma(xp, x)
+        return digamma(x)
     x, dtype = _as_double(x)
     with np.errstate(all="ignore"):
         positive = _polygamma_positive(order, np.where(x > 0, x, 1.0 - x))

@@ -18,7 +18,7 @@ import numpy as np
 from catad import errors
 from catad.errors import ScalarError, text
 from catad.scalar import special
-from catad.scalar.ir import Function, Loop, Node, const, make_node, param, postorder
+from catad.scalar.ir import Function, Loop, Node, const, make_node, param
 from catad.scalar.ops import OPS, join_kinds, result_kind
 
 TRUE, FALSE = const(True), const(False)
@@ -230,26 +230,20 @@ def _not(a: Node) -> Node | None:
     return a.args[0] if a.op == "not" else None
 
 
-def _and(a: Node, b: Node) -> Node | None:
-    for one, other in ((a, b), (b, a)):
-        if one.op == "const":
-            return other if one.value else FALSE
-    if a is b or (a.op == "and" and b in a.args):
-        return a
-    if b.op == "and" and a in b.args:
-        return b
-    return FALSE if _opposite(a, b) else None
+def _joined(op: str, dominant: Node) -> Rule:
+    """`and`, which is false where one side is, or `or`, which is true."""
 
+    def rule(a: Node, b: Node) -> Node | None:
+        for one, other in ((a, b), (b, a)):
+            if one.op == "const":
+                return dominant if one is dominant else other
+        if a is b or (a.op == op and b in a.args):
+            return a
+        if b.op == op and a in b.args:
+            return b
+        return dominant if _opposite(a, b) else None
 
-def _or(a: Node, b: Node) -> Node | None:
-    for one, other in ((a, b), (b, a)):
-        if one.op == "const":
-            return TRUE if one.value else other
-    if a is b or (a.op == "or" and b in a.args):
-        return a
-    if b.op == "or" and a in b.args:
-        return b
-    return TRUE if _opposite(a, b) else None
+    return rule
 
 
 def _opposite(a: Node, b: Node) -> bool:
@@ -322,8 +316,8 @@ RULES: Mapping[str, Rule] = {
     "neg": _neg,
     "abs": _abs,
     "not": _not,
-    "and": _and,
-    "or": _or,
+    "and": _joined("and", FALSE),
+    "or": _joined("or", TRUE),
     "select": _select,
     "float": _float,
     "int": _int,
@@ -403,15 +397,3 @@ def substitute(function: Function, args: Sequence[Node]) -> tuple[Node, ...]:
             text(f"{function.name} called with the wrong number of scalars", given=len(args), expected=function.arity)
         )
     return replace(function.outputs, {param(i): arg for i, arg in enumerate(args)})
-
-
-def node_count(function: Function) -> int:
-    """The number of distinct nodes of a function, loop bodies included."""
-    total = 0
-    stack = [function]
-    while stack:
-        for node in postorder(stack.pop().outputs):
-            total += 1
-            if node.op == "loop":
-                stack += [node.value.condition, node.value.step]
-    return total

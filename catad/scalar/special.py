@@ -97,28 +97,28 @@ def _elementwise(function: Callable[[float], float]) -> Callable[[Array], Array]
     return run
 
 
-def erf(xp: Xp, x: Array) -> Array:
-    """The error function."""
-    device = _cupy_special(xp)
-    return _elementwise(math.erf)(x) if device is None else device.erf(x)
+def _special(name: str, host: Callable[..., Array]) -> Callable[..., Array]:
+    """A function of `cupyx.scipy.special` for CuPy's arrays, `host` for NumPy's."""
+
+    def run(xp: Xp, *args: Any) -> Array:
+        device = _cupy_special(xp)
+        return host(*args) if device is None else getattr(device, name)(*args)
+
+    return run
 
 
-def erfc(xp: Xp, x: Array) -> Array:
-    """1 - erf(x), accurate where it is small."""
-    device = _cupy_special(xp)
-    return _elementwise(math.erfc)(x) if device is None else device.erfc(x)
-
-
-def gamma(xp: Xp, x: Array) -> Array:
-    """The gamma function; signed infinity at 0, NaN at negative integers."""
-    device = _cupy_special(xp)
-    return _elementwise(_gamma_one)(x) if device is None else device.gamma(x)
-
-
-def lgamma(xp: Xp, x: Array) -> Array:
-    """log |gamma(x)|."""
-    device = _cupy_special(xp)
-    return _elementwise(_of_the_c_library("lgamma", _lgamma_one))(x) if device is None else device.gammaln(x)
+erf = _special("erf", lambda x: _elementwise(math.erf)(x))
+"""The error function."""
+erfc = _special("erfc", lambda x: _elementwise(math.erfc)(x))
+"""1 - erf(x), accurate where it is small."""
+gamma = _special("gamma", lambda x: _elementwise(_gamma_one)(x))
+"""The gamma function; signed infinity at 0, NaN at negative integers."""
+lgamma = _special("gammaln", lambda x: _elementwise(_of_the_c_library("lgamma", _lgamma_one))(x))
+"""log |gamma(x)|."""
+digamma = _special("digamma", _series.digamma)
+"""The derivative of `lgamma`."""
+polygamma = _special("polygamma", _series.polygamma)
+"""The derivative number `order` of `digamma`."""
 
 
 def sigmoid(xp: Xp, x: Array) -> Array:
@@ -234,18 +234,6 @@ def bits(xp: Xp, x: Array) -> Array:
 def of_bits(xp: Xp, x: Array) -> Array:
     """The float with these bits; undoes `bits`."""
     return x.view(np.float32 if x.dtype == np.int32 else np.float64)
-
-
-def digamma(xp: Xp, x: Array) -> Array:
-    """The derivative of `lgamma`."""
-    device = _cupy_special(xp)
-    return _series.digamma(xp, x) if device is None else device.digamma(x)
-
-
-def polygamma(xp: Xp, order: int, x: Array) -> Array:
-    """The derivative number `order` of `digamma`."""
-    device = _cupy_special(xp)
-    return _series.polygamma(xp, order, x) if device is None else device.polygamma(order, x)
 
 
 # -- what NumPy leaves to the processor: the sign of zero in minima and maxima, floats that are no integers

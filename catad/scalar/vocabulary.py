@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -9,7 +10,6 @@ from weakref import WeakKeyDictionary
 
 from catad.scalar.ir import Function, Node, param, postorder
 from catad.scalar.ops import OPS
-from catad.scalar.reading.callables import DEGREES, RADIANS
 from catad.scalar.simplify import apply
 
 ASSUMED_TRIPS = 10
@@ -58,21 +58,24 @@ _RENAMED = {
     "where": "select",
 }
 
+NAMED: Mapping[str, str] = {name: name for name in _DIRECT.split()} | _RENAMED
+"""The operations by the names under which catad, and mostly NumPy and `math`, have them."""
+
 _COMPOSED: Mapping[str, tuple[int, Node]] = {
     "square": (1, apply("mul", _X, _X)),
     "reciprocal": (1, apply("div", 1.0, _X)),
     "relu": (1, apply("maximum", 0, _X)),
     "softplus": (1, apply("logaddexp", _X, 0.0)),
     "trigamma": (1, apply("polygamma", _X, value=1)),
-    "degrees": (1, DEGREES(_X)),
-    "radians": (1, RADIANS(_X)),
+    "degrees": (1, apply("mul", _X, 180.0 / math.pi)),
+    "radians": (1, apply("mul", _X, math.pi / 180.0)),
     "clip": (3, apply("minimum", apply("maximum", _X, _Y), _Z)),
 }
 
 
 def _words() -> dict[str, Word]:
     words = {}
-    for name, op in ({name: name for name in _DIRECT.split()} | _RENAMED).items():
+    for name, op in NAMED.items():
         arity = OPS[op].arity
         words[name] = Word(name, arity, Function.make(arity, [apply(op, *map(param, range(arity)))], name=name))
     for name, (arity, node) in _COMPOSED.items():

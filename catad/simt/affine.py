@@ -170,7 +170,7 @@ def boxed(forms: Forms, path: Node, sizes: Sequence[int]) -> tuple[Box, list[Nod
     low, high = [0] * len(sizes), list(sizes)
     rest: list[Node] = []
     for part in conjuncts(path):
-        found = _range(forms, part)
+        found = range_of(forms, part)
         if found is None:
             rest.append(part)
             continue
@@ -180,7 +180,7 @@ def boxed(forms: Forms, path: Node, sizes: Sequence[int]) -> tuple[Box, list[Nod
     return Box(tuple(low), tuple([max(b - a, 0) for a, b in zip(low, high, strict=True)])), rest
 
 
-def _range(forms: Forms, part: Node) -> tuple[int, int, int] | None:
+def range_of(forms: Forms, part: Node) -> tuple[int, int, int] | None:
     """The coordinate of which a condition says the first and the last place where it holds, and these."""
     negated = part.op == "not" and part.args[0].op in _OPPOSITE
     op, args = (_OPPOSITE[part.args[0].op], part.args[0].args) if negated else (part.op, part.args)

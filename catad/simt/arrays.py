@@ -6,7 +6,7 @@ numbers that are passed by value, and what the statements before have read. A st
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -37,24 +37,18 @@ class Array:
 
 @dataclass(frozen=True)
 class Site:
-    """One place in the source where an array is read or written: the cell, the condition to come there, line and text.
+    """One place in the source where an array is read or written: the cell, the condition to come there, line and column.
 
-    `said` is the index as it is written.
+    `said` is the index as it is written, `where` the place for messages.
     """
 
     array: Array
     index: tuple[Node, ...]
     path: Node
     line: int = field(compare=False, default=0)
-    text: str = field(compare=False, default="")
-    file: str = field(compare=False, default="")
-    said: str = field(compare=False, default="")
     column: int = field(compare=False, default=0)
-
-    @property
-    def where(self) -> str:
-        """The place, for messages."""
-        return f"{self.file}:{self.line}:{self.column + 1}: {self.text}"
+    said: str = field(compare=False, default="")
+    where: str = field(compare=False, default="")
 
 
 @dataclass(frozen=True)
@@ -96,15 +90,7 @@ class Barrier:
 
     path: Node
     warp: bool = False
-    line: int = field(compare=False, default=0)
-    text: str = field(compare=False, default="")
-    file: str = field(compare=False, default="")
-    column: int = field(compare=False, default=0)
-
-    @property
-    def where(self) -> str:
-        """The place, for messages."""
-        return f"{self.file}:{self.line}:{self.column + 1}: {self.text}"
+    where: str = field(compare=False, default="")
 
 
 @dataclass(frozen=True)
@@ -159,6 +145,14 @@ class Body:
     written: tuple[str, ...]
 
 
+def every(steps: Iterable[Step]) -> Iterator[Step]:
+    """All statements, those inside loops included."""
+    for step in steps:
+        yield step
+        if isinstance(step, Repeat):
+            yield from every(step.body)
+
+
 def nodes_of(step: Step) -> list[Node]:
     """The expressions of a statement, those inside included."""
     match step:
@@ -180,29 +174,24 @@ def nodes_of(step: Step) -> list[Node]:
 def made_in(steps: tuple[Step, ...]) -> set[int]:
     """The parameters that statements give a value to."""
     found: set[int] = set()
-    for step in steps:
+    for step in every(steps):
         if isinstance(step, Load | Atomic | Bounded) and step.out is not None:
             found.add(step.out)
         elif isinstance(step, Repeat):
-            found |= {step.counter, *made_in(step.body)}
-            found.update(k for state in step.states for k in (state.inside, state.after))
+            found |= {step.counter, *[k for state in step.states for k in (state.inside, state.after)]}
     return found
 
 
 def has_barriers(steps: tuple[Step, ...]) -> bool:
     """Whether there are barriers among statements, those of loops included."""
-    return any(isinstance(step, Barrier) or (isinstance(step, Repeat) and has_barriers(step.body)) for step in steps)
+    return any(isinstance(step, Barrier) for step in every(steps))
 
 
 def touched(steps: tuple[Step, ...], written: bool) -> dict[Array, None]:
     """The arrays that statements write into, or all that they touch; those that they declare are left out."""
-    found: dict[Array, None] = {}
-    own = {step.array for step in steps if isinstance(step, Declare)}
-    for step in steps:
-        if isinstance(step, Store | Atomic) or (isinstance(step, Load) and not written):
-            found[step.site.array] = None
-        elif isinstance(step, Repeat):
-            found |= touched(step.body, written)
+    kinds = Store | Atomic if written else Store | Atomic | Load
+    own = {step.array for step in every(steps) if isinstance(step, Declare)}
+    found = [step.site.array for step in every(steps) if isinstance(step, kinds)]
     return {array: None for array in found if array not in own}
 
 

@@ -15,6 +15,7 @@ from catad.scalar import Function
 from catad.simt.affine import both
 from catad.simt.arrays import Barrier
 from catad.simt.intrinsics import WARP
+from catad.simt.thread_axes import places
 
 if TYPE_CHECKING:
     from catad.simt.lower import Lowering
@@ -34,7 +35,7 @@ def uniform(low: Lowering, path: scalar.Node) -> bool:
     known, unknown = low.conditions(path)
     if any(low.varying(part) for part in unknown):
         return False
-    axes = [np.arange(n).reshape([-1 if j == k else 1 for j in range(len(low.sizes))]) for k, n in enumerate(low.sizes)]
+    axes = places(low.sizes)
     (holds,) = scalar.array_function(Function.make(len(axes), [scalar.truth(both(known))]))(np, *axes)
     return agree(low.lanes.linear(np.broadcast_to(holds, low.sizes)), math.prod(low.lanes.dims.block))
 

@@ -19,7 +19,7 @@ from catad.linear.families.reindex import axis as move
 from catad.scalar import Node, apply, const, param
 from catad.scalar.simplify import FALSE
 from catad.simt.affine import both, boxed, conjuncts
-from catad.simt.arrays import Repeat, State, Step, nodes_of
+from catad.simt.arrays import Repeat, Step, every, nodes_of
 from catad.vector.folds.extended_range import TIMES
 from catad.vector.folds.fold import folded_along
 from catad.vector.folds.merge_axes import reshaped
@@ -48,8 +48,8 @@ class _Finder:
     """Looks for the operator of numbers in a body; `tainted` are the parameters that depend on them."""
 
     def __init__(self, body: Sequence[Step], carried: set[int]) -> None:
-        self.inner: dict[int, State] = {}
-        self._states(body)
+        loops = [step for step in every(body) if isinstance(step, Repeat)]
+        self.inner = {state.after: state for step in loops for state in step.states}
         self.tainted = set(carried)
         size = 0
         while size != len(self.tainted):
@@ -58,12 +58,6 @@ class _Finder:
                 if state.inside in self.tainted or not self.free(state.init) or not self.free(state.step):
                     self.tainted |= {state.inside, state.after}
         self.seen: set[int] = set()  # the states inside that belong to a fold
-
-    def _states(self, steps: Sequence[Step]) -> None:
-        for step in steps:
-            if isinstance(step, Repeat):
-                self.inner |= {state.after: state for state in step.states}
-                self._states(step.body)
 
     def free(self, node: Node) -> bool:
         """Whether an expression depends on none of the numbers."""

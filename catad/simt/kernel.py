@@ -21,7 +21,7 @@ from catad.category.wiring import Builder, share
 from catad.errors.notices import notice
 from catad.linear.families.contract import contract
 from catad.scalar.reading.find_source import find_source
-from catad.simt.arrays import Barrier, Body, Declare, Repeat, Step, nodes_of
+from catad.simt.arrays import Barrier, Body, Declare, Step, every, nodes_of
 from catad.simt.bounds import needed
 from catad.simt.explain import explained, merged
 from catad.simt.loops import repeated
@@ -241,12 +241,7 @@ class Launch(D):
 
 def _of_blocks(steps: Sequence[Step]) -> bool:
     """Whether blocks matter: there are barriers, or arrays of blocks."""
-    for step in steps:
-        if isinstance(step, Barrier) or (isinstance(step, Declare) and step.array.place != "local"):
-            return True
-        if isinstance(step, Repeat) and _of_blocks(step.body):
-            return True
-    return False
+    return any(isinstance(one, Barrier) or (isinstance(one, Declare) and one.array.place != "local") for one in every(steps))
 
 
 def _space(value: Any) -> Tensor:

@@ -102,9 +102,8 @@ class Plan:
         return (*made, *[low.versions[array] for array in self.versions])
 
 
-@share
-class Trip(D):
-    """One trip of a loop: (state, given, number of the trip) to (state, ())."""
+class _Body(D):
+    """One trip of a loop."""
 
     __slots__ = ("plan",)
 
@@ -113,34 +112,32 @@ class Trip(D):
 
     def data(self) -> Hashable:
         return self.plan
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"{name(type(self), type(self).__name__)}({name(self.plan, 'plan')})"
+
+
+@share
+class Trip(_Body):
+    """One trip of a loop: (state, given, number of the trip) to (state, ())."""
+
+    __slots__ = ()
 
     def lay_out(self, b: Builder, x: Any) -> Any:
         state, given, counter = x
         return self.plan.next(self.plan.lowered(b, state, given, counter)), ()
 
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(Trip, 'Trip')}({name(self.plan, 'plan')})"
-
 
 @share
-class While(D):
+class While(_Body):
     """One trip of a loop of which nobody knows how many it makes: (number of the trip, limit, state, given) to the same."""
 
-    __slots__ = ("plan",)
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-
-    def data(self) -> Hashable:
-        return self.plan
+    __slots__ = ()
 
     def lay_out(self, b: Builder, x: Any) -> Any:
         counter, limit, state, given = x
         made = self.plan.next(self.plan.lowered(b, state, given, counter))
         return counter + 1, limit, made, given
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(While, 'While')}({name(self.plan, 'plan')})"
 
 
 @share

@@ -27,7 +27,7 @@ from catad.simt.barriers import reached
 from catad.simt.phases import Phase
 from catad.simt.python_numbers import adapted
 from catad.simt.stores import store
-from catad.simt.thread_axes import Lanes
+from catad.simt.thread_axes import Lanes, places
 from catad.simt.versions import Versions
 from catad.simt.views import unwindow, viewable, window
 from catad.vector.bins.fold_by_bin import FoldByBin
@@ -136,10 +136,7 @@ class Lowering:
 
     def constant(self, node: Node) -> Wire:
         """An expression without parameters."""
-        if node.op != "const":
-            value = scalar.array_function(Function.make(0, [node]))(np)[0]
-            return self.b.add(Constant(np.asarray(value)))[0]
-        value = node.value
+        value = node.value if node.op == "const" else scalar.array_function(Function.make(0, [node]))(np)[0]
         return self.b.add(Constant(np.asarray(value)))[0]
 
     def dtype(self, node: Node) -> np.dtype[Any]:
@@ -272,13 +269,13 @@ class Lowering:
         """The coordinates of the first thread on a path that is out of range."""
         used = {v for form in forms for v, _ in form.terms}.union(*[scalar.parameters([part])[0] for part in known])
         sizes = [n if k in used else min(n, 1) for k, n in enumerate(self.sizes)]
-        axes = [np.arange(n).reshape([-1 if j == k else 1 for j in range(len(sizes))]) for k, n in enumerate(sizes)]
+        axes = places(sizes)
         outside = np.zeros((1,) * len(self.sizes), dtype=bool)
         for form, n in zip(forms, shape, strict=True):
             at = form.c + sum([s * axes[v] for v, s in form.terms], np.zeros((1,) * len(self.sizes), dtype=np.int64))
             outside = outside | (at < 0) | (at >= n)
         for part in known:
-            (holds,) = _several(scalar.array_function(Function.make(len(axes), [part]))(np, *axes))
+            (holds,) = scalar.array_function(Function.make(len(axes), [part]))(np, *axes)
             outside = outside & holds
         outside = np.broadcast_to(outside, sizes)
         first = int(np.argmax(outside)) if outside.any() else -1
@@ -490,7 +487,3 @@ _OPERATORS = {
     "max": lambda a, b: apply("maximum", a, b),
     "min": lambda a, b: apply("minimum", a, b),
 }
-
-
-def _several(made: Any) -> Sequence[Any]:
-    return made if isinstance(made, (tuple, list)) else [made]

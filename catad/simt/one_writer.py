@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from catad import errors
-from catad.category.boxes import box
+from catad.category.boxes import Primitive, box
 from catad.category.spaces import Tensor
 from catad.simt.thread_axes import Lanes
 from catad.support.current_engine import every_call
-from catad.vector.indexing.gather import Integers, LastWriter
+from catad.vector.indexing.gather import LastWriter
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
@@ -50,7 +50,7 @@ class Stored(NamedTuple):
 
 
 @box
-class OneWriter(Integers):
+class OneWriter(Primitive):
     """A `LastWriter` of the stores of one statement; raises where two threads store into one cell."""
 
     writer: LastWriter

@@ -8,7 +8,7 @@ threads on an axis, and all that is asked for, one axis has both.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -31,6 +31,7 @@ from catad.simt.arrays import (
     State,
     Step,
     Store,
+    every,
     made_in,
     nodes_of,
     rewritten,
@@ -40,7 +41,7 @@ from catad.simt.cell_updates import carried
 from catad.simt.folds import contracted, folded, joined, neutral, recognised
 from catad.simt.lower import Found, Lowering
 from catad.simt.phases import Phase
-from catad.simt.thread_axes import Lanes, Trips
+from catad.simt.thread_axes import Lanes, Trips, places
 from catad.vector.folds.merge_axes import reshaped
 
 FLOAT = np.dtype(np.float64)
@@ -91,13 +92,7 @@ def _done(low: Lowering, step: Repeat, trips: int, asked: Callable[[Mapping[int,
 
 def _simple(steps: Sequence[Step]) -> bool:
     """Whether there are no barriers, no new arrays and no exchange between threads."""
-    for step in steps:
-        if isinstance(step, Repeat):
-            if not _simple(step.body):
-                return False
-        elif not isinstance(step, Load | Store | Atomic | Bounded):
-            return False
-    return True
+    return all(isinstance(step, Load | Store | Atomic | Bounded | Repeat) for step in every(steps))
 
 
 def most_trips(low: Lowering, trips: Node) -> int | None:
@@ -106,9 +101,9 @@ def most_trips(low: Lowering, trips: Node) -> int | None:
         return None
     if trips.op == "const":
         return max(0, int(trips.value))
-    axes = [np.arange(n).reshape([-1 if j == k else 1 for j in range(len(low.sizes))]) for k, n in enumerate(low.sizes)]
+    axes = places(low.sizes)
     made = scalar.array_function(Function.make(len(axes), [trips]))(np, *axes)
-    return max(0, int(np.max(made[0] if isinstance(made, (tuple, list)) else made)))
+    return max(0, int(np.max(made[0])))
 
 
 def _by_itself(low: Lowering, step: Repeat, trips: int) -> AtOnce:
@@ -217,7 +212,7 @@ class AtOnce:
     def apart(self) -> bool:
         """Whether trips depend on each other by no array."""
         sites = dict[Array, list[_Touch]]()
-        for one in _touches(self.step.body, True):
+        for one in _touches(self.step.body):
             sites.setdefault(one.step.site.array, []).append(one)
         if all(isinstance(one.step, Load) for several in sites.values() for one in several):
             return True
@@ -226,7 +221,7 @@ class AtOnce:
         counters = dict(inner.counters)
         for k in sorted(made_in(self.step.body)):
             inner.bind(k, b.wire(Tensor((), np.int64)))
-        for loop in _loops(self.step.body):
+        for loop in [one for one in every(self.step.body) if isinstance(one, Repeat)]:
             most = None if loop.trips is None else most_trips(inner, inner.normal(loop.trips))
             counters[inner.map[param(loop.counter)].value] = MOST if most is None else max(most, 1)
         return all(self._in_any_order(inner, several) or _disjoint(inner, several, counters) for several in sites.values())
@@ -318,19 +313,9 @@ class _Touch(NamedTuple):
     top: bool
 
 
-def _touches(steps: Sequence[Step], top: bool) -> Iterator[_Touch]:
-    for step in steps:
-        if isinstance(step, Repeat):
-            yield from _touches(step.body, False)
-        elif isinstance(step, Load | Store | Atomic):
-            yield _Touch(step, top)
-
-
-def _loops(steps: Sequence[Step]) -> Iterator[Repeat]:
-    for step in steps:
-        if isinstance(step, Repeat):
-            yield step
-            yield from _loops(step.body)
+def _touches(steps: Sequence[Step]) -> list[_Touch]:
+    tops = {id(step) for step in steps}
+    return [_Touch(one, id(one) in tops) for one in every(steps) if isinstance(one, Load | Store | Atomic)]
 
 
 def _disjoint(inner: Lowering, several: Sequence[_Touch], counters: Mapping[int, int]) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from catad.category.boxes import box
+from catad.category.boxes import Primitive, box
 from catad.category.spaces import Tensor
 from catad.linear.families.gather import spread_over
 from catad.scalar import Node
@@ -22,7 +22,6 @@ from catad.simt.affine import conjuncts
 from catad.simt.arrays import Array, Site
 from catad.simt.one_writer import Stored
 from catad.support.current_engine import every_call
-from catad.vector.indexing.gather import Integers
 from catad.vector.loops.loop import After
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ class Phase:
 
 
 @box
-class Apart(Integers):
+class Apart(Primitive):
     """Cells that threads touch, and the last writer of each cell, to 0; raises where they are of different threads."""
 
     about: Stored

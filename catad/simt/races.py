@@ -93,7 +93,7 @@ class Lockstep:
         else:
             (small,) = replace([node], {param(j): param(i) for i, j in enumerate(used)})
             made = scalar.array_function(Function.make(len(used), [small]))(np, *[self.values[param(j)] for j in used])
-        return np.broadcast_to(np.asarray(made[0] if isinstance(made, tuple | list) else made), (self.total,))
+        return np.broadcast_to(np.asarray(made[0]), (self.total,))
 
     def steps(self, steps: Sequence[Step]) -> None:
         for step in steps:

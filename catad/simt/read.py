@@ -217,10 +217,14 @@ class KernelReader(LoopReader):
         given = iter(index)
         with self.at(node):
             full = [behind(one[0], self.entry(next(given))) if isinstance(one, tuple) else one for one in handle.axes]
-        line = getattr(node, "lineno", 0)
-        source = self.frame.lines[line - 1].strip() if 0 < line <= len(self.frame.lines) else ""
-        column = getattr(node, "col_offset", 0)
-        return Site(handle.array, tuple(full), self.path, line, source, self.frame.file, _said(node), column)
+        line, column = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+        return Site(handle.array, tuple(full), self.path, line, column, _said(node), self.where(node))
+
+    def where(self, node: ast.AST | None) -> str:
+        """The place of a piece of syntax, for messages."""
+        line, column = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+        text = self.frame.lines[line - 1].strip() if 0 < line <= len(self.frame.lines) else ""
+        return f"{self.frame.file}:{line}:{column + 1}: {text}"
 
     def load(self, node: ast.AST, handle: Handle, index: Sequence[Any]) -> Node:
         """The number in a cell."""
@@ -278,10 +282,7 @@ class KernelReader(LoopReader):
 
     def barrier(self, warp: bool) -> None:
         """All threads of a block, or of a warp, must come here."""
-        node = self.call
-        line = getattr(node, "lineno", 0)
-        text = self.frame.lines[line - 1].strip() if 0 < line <= len(self.frame.lines) else ""
-        self.steps.append(Barrier(self.path, warp, line, text, self.frame.file, getattr(node, "col_offset", 0)))
+        self.steps.append(Barrier(self.path, warp, self.where(self.call)))
 
     def declared(self, place: str, shape: Any, dtype: Any) -> Handle:
         sizes = [scalar(one) for one in (shape if isinstance(shape, tuple) else (shape,))]

@@ -10,10 +10,9 @@ from catad.errors import ScalarError
 from catad.scalar import Node, apply, const, param, truth
 from catad.scalar.ir import leaves, tree_of, unflatten
 from catad.scalar.reading.callables import scalar
-from catad.scalar.reading.find_source import names_bound
-from catad.scalar.reading.frames import BROKEN, CONTINUED, RESULT, RETURNED, Range, Unbound
+from catad.scalar.reading.frames import BROKEN, CONTINUED, RETURNED, Range
 from catad.scalar.reading.reader import Reader
-from catad.scalar.reading.statements import UNROLL_TRIPS, Limit, numeric
+from catad.scalar.reading.statements import UNROLL_TRIPS, Find, Limit, numeric
 from catad.scalar.simplify import FALSE, TRUE
 from catad.simt.arrays import FIRST, Bounded, Repeat, State, Step
 
@@ -77,9 +76,11 @@ class LoopReader(Reader):
             self.repeat(node, items)
 
     def do_While(self, node: ast.While) -> None:
-        if not isinstance(node.test, ast.Constant) and self.unrolled_while(node):
-            return
-        if not self.attempt(lambda: super(LoopReader, self).do_While(node)):
+        if isinstance(node.test, ast.Constant) or not self.unrolled_while(node):
+            super().do_While(node)
+
+    def do_plain_while(self, node: Any) -> None:
+        if not self.attempt(lambda: super(LoopReader, self).do_plain_while(node)):
             self.repeat(node, None)
 
     def unrolled_while(self, node: ast.While) -> bool:
@@ -117,20 +118,13 @@ class LoopReader(Reader):
         the loop is read once more.
         """
         frame, before, outer_path, outer_steps = self.frame, self.frame.env, self.path, self.steps
-        parts: list[ast.AST] = [node.target, *node.body] if isinstance(node, ast.For) else [node.test, *node.body]
-        names = [name for name in names_bound(parts) if name in frame.names]
-        carried = [name for name in names if name in before and numeric(before[name])]
         states = _Carried(self)
-        broken, returned = states.flag(FALSE), states.flag(FALSE)
-        alive = states.flag(outer_path) if items is None else None
-        inside = self.fresh(before)
-        for name in names:
-            inside.setdefault(name, Unbound("the loop may not have given it a value"))
-        for name in carried:
-            inside[name] = states.stand_in(before[name], name in numbers)
+        broken, returned = states.add(FALSE), states.add(FALSE)
+        alive = states.add(outer_path) if items is None else None
+        names, carried, inside = self.opened(node, lambda name, old: states.stand_in(old, name in numbers))
         counter = self.new()
-        go = outer_path if alive is None else states.inside(alive)
-        go = apply("and", go, apply("and", apply("not", states.inside(broken)), apply("not", states.inside(returned))))
+        go = outer_path if alive is None else states.value_of(alive)
+        go = apply("and", go, apply("and", apply("not", states.value_of(broken)), apply("not", states.value_of(returned))))
         self.steps, frame.env, self.path = [], inside, go
         item = None
         if items is None:
@@ -151,18 +145,14 @@ class LoopReader(Reader):
             frame.env = before
             self.repeat(node, items, numbers | found)
             return
-        states.close(broken, go, after[BROKEN])
-        states.close(returned, go, after[RETURNED])
+        states.go = go
+        states.close(broken, after[BROKEN])
+        states.close(returned, after[RETURNED])
         if alive is not None:
             states.step(alive, apply("and", go, apply("not", apply("or", after[BROKEN], after[RETURNED]))))
         sure = items is not None and items.start.op == items.stop.op == "const"
-        env = {**before}
-        for name in names:
-            env[name] = self.carry_over(node, states, go, name, before, after, carried, sure)
-        if after.get(RESULT) is not None and after[RETURNED] is not FALSE:
-            env[RESULT] = states.new_value(go, after[RESULT])
-        elif RESULT in after:
-            env[RESULT] = after[RESULT]
+        bound = self.carry(node, states.old, states.new, names, carried, before, after, sure)
+        env = {**before, **{name: find(()) for name, find in bound.items()}}
         trips = None if items is None else _trips(items)
         where = f"{frame.file}:{node.lineno}"
         going = None if alive is None else states.number(alive)
@@ -170,22 +160,6 @@ class LoopReader(Reader):
         env[BROKEN], env[RETURNED] = states.after(broken), states.after(returned)
         frame.env = env
         self.after_loop(node.orelse)
-
-    def carry_over(
-        self, node: ast.AST, states: _Carried, go: Node, name: str, before: Any, after: Any, carried: list[str], sure: bool
-    ) -> Any:
-        """The value of a variable after a loop that binds it."""
-        value = after.get(name)
-        if name in carried:
-            if not numeric(value) or tree_of(value) != tree_of(before[name]):
-                reason = value.reason if isinstance(value, Unbound) else "its nesting changes"
-                raise self.error(node, f"{name!r} cannot be carried through this loop: {reason}")
-            return states.end(go, before[name], value)
-        if name in before and value is before[name]:
-            return value
-        if sure and numeric(value):
-            return states.new_value(go, value)
-        return Unbound("only the body of a loop, which may make no trip, gives it a value")
 
 
 def becomes(old: Any, new: Any) -> bool:
@@ -205,19 +179,21 @@ class _Carried:
         self.reader = reader
         self.rows: list[list[Any]] = []  # parameter inside, first value, next value, parameter after the loop
         self.truths: set[int] = set()  # rows of truth values
+        self.go = TRUE  # whether a trip is made
 
-    def add(self, init: Node) -> int:
+    def add(self, init: Node, is_truth: bool = True) -> int:
         self.rows.append([self.reader.new(), init, None, self.reader.new()])
-        return len(self.rows) - 1
+        k = len(self.rows) - 1
+        self.truths.update([k] if is_truth else [])
+        return k
 
-    def flag(self, init: Node) -> int:
-        return self.add(init)
-
-    def inside(self, k: int) -> Node:
-        return truth(param(self.rows[k][0]))
+    def value_of(self, k: int, place: int = 0) -> Node:
+        """The parameter of a row inside (0) or after the loop (3), a truth value where the row is one."""
+        node = param(self.rows[k][place])
+        return truth(node) if k in self.truths else node
 
     def after(self, k: int) -> Node:
-        return truth(param(self.rows[k][3])) if self.rows[k][2] is not FALSE else FALSE
+        return self.value_of(k, 3) if self.rows[k][2] is not FALSE else FALSE
 
     def number(self, k: int) -> int:
         return int(self.rows[k][0])
@@ -225,40 +201,33 @@ class _Carried:
     def step(self, k: int, node: Node) -> None:
         self.rows[k][2] = node
 
-    def close(self, k: int, go: Node, value: Node) -> None:
+    def close(self, k: int, value: Node) -> None:
         """The next value of a flag, which stays where the trip is not made."""
-        self.step(k, FALSE if value is FALSE else apply("select", go, value, self.inside(k)))
+        self.step(k, FALSE if value is FALSE else apply("select", self.go, value, self.value_of(k)))
 
     def stand_in(self, value: Any, number: bool) -> Any:
-        """Parameters for the numbers of a value; it is finished by `end`, in the same order."""
-        ks = [self.add(scalar(leaf)) for leaf in leaves(value)]
-        self.truths.update([k for k in ks if self.rows[k][1].kind == "b" and not number])
-        return unflatten(tree_of(value), [self.value_of(k, 0) for k in ks])
+        """Parameters for the numbers of a value; it is finished by `old`, in the same order."""
+        nodes = [scalar(leaf) for leaf in leaves(value)]
+        ks = [self.add(node, node.kind == "b" and not number) for node in nodes]
+        return unflatten(tree_of(value), [self.value_of(k) for k in ks])
 
-    def value_of(self, k: int, place: int) -> Node:
-        """The parameter of a row inside (0) or after the loop (3), a truth value where the row is one."""
-        node = param(self.rows[k][place])
-        return truth(node) if k in self.truths else node
+    def old(self, stand_in: Any, init: Any, step: Any) -> Find:
+        """What `stand_in` began: the first value that is not finished yet."""
+        ks = [k for k, row in enumerate(self.rows) if row[2] is None][: len(leaves(step))]
+        return self.found(ks, step, tree_of(init))
 
-    def end(self, go: Node, old: Any, value: Any) -> Any:
-        """The value after the loop of what `stand_in` began: the first value that is not finished yet."""
-        found = []
-        for leaf in leaves(value):
-            k = next(k for k, row in enumerate(self.rows) if row[2] is None)
-            self.step(k, apply("select", go, scalar(leaf), self.value_of(k, 0)))
-            found.append(self.value_of(k, 3))
-        return unflatten(tree_of(old), found)
-
-    def new_value(self, go: Node, value: Any) -> Any:
+    def new(self, step: Any) -> Find:
         """A variable that the body gives its first value."""
-        found = []
-        for leaf in leaves(value):
-            node = scalar(leaf)
-            k = self.add(FALSE if node.kind == "b" else const(0))
-            self.truths.update([k] if node.kind == "b" else [])
-            self.step(k, apply("select", go, node, self.value_of(k, 0)))
-            found.append(self.value_of(k, 3))
-        return unflatten(tree_of(value), found)
+        truths = [scalar(leaf).kind == "b" for leaf in leaves(step)]
+        ks = [self.add(FALSE if is_truth else const(0), is_truth) for is_truth in truths]
+        return self.found(ks, step, tree_of(step))
+
+    def found(self, ks: Sequence[int], step: Any, tree: Any) -> Find:
+        """The values of rows after the loop, whose next values are known now."""
+        for k, leaf in zip(ks, leaves(step), strict=True):
+            self.step(k, apply("select", self.go, scalar(leaf), self.value_of(k)))
+        made = unflatten(tree, [self.value_of(k, 3) for k in ks])
+        return lambda finals: made
 
     def made(self) -> tuple[State, ...]:
         return tuple([State(*row) for row in self.rows])

@@ -7,7 +7,7 @@ joined, `in_order` lays the threads out in this order.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -193,6 +193,11 @@ class Lanes:
 def _name(atom: Atom) -> str:
     kind, d = atom
     return "ijk"[d] if kind == "joined" else f"{'blockIdx' if kind == 'block' else 'threadIdx'}.{'xyz'[d]}"
+
+
+def places(sizes: Sequence[int]) -> list[np.ndarray]:
+    """The places along each axis, with size 1 along all others."""
+    return [np.arange(n).reshape([-1 if j == k else 1 for j in range(len(sizes))]) for k, n in enumerate(sizes)]
 
 
 def permuted(b: Builder, line: Wire, order: np.ndarray) -> Wire:

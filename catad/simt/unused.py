@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from catad import scalar
 from catad.scalar import Node
-from catad.simt.arrays import Repeat, State, Step, nodes_of
+from catad.simt.arrays import Repeat, Step, every, nodes_of
 
 
 def without_unused(steps: Sequence[Step]) -> tuple[Step, ...]:
     """The statements, in which loops carry only what a statement, a condition or another such number depends on."""
     asked = _parameters(_effects(steps))
-    left = list(_states(steps))
+    left = [state for step in every(steps) if isinstance(step, Repeat) for state in step.states]
     while True:
         found = [one for one in left if one.inside in asked or one.after in asked]
         if not found:
@@ -29,21 +29,13 @@ def _parameters(nodes: Sequence[Node]) -> set[int]:
 def _effects(steps: Sequence[Step]) -> list[Node]:
     """The expressions that count whatever is carried."""
     found = list[Node]()
-    for step in steps:
+    for step in every(steps):
         if not isinstance(step, Repeat):
             found += nodes_of(step)
             continue
-        found += _effects(step.body)
         found += [] if step.trips is None else [step.trips]
         found += [] if step.alive is None else [scalar.param(step.alive)]
     return found
-
-
-def _states(steps: Sequence[Step]) -> Iterator[State]:
-    for step in steps:
-        if isinstance(step, Repeat):
-            yield from step.states
-            yield from _states(step.body)
 
 
 def _kept(steps: Sequence[Step], asked: set[int]) -> tuple[Step, ...]:

@@ -7,11 +7,13 @@ process that makes new functions for ever stays as large as it is once these are
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import fields
 from functools import _lru_cache_wrapper, lru_cache, wraps
 from typing import Any, Generic, TypeVar, overload
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+T = TypeVar("T")
 
 HELD = 1 << 26  # bytes of arrays that a generation of a dictionary may hold
 RESULTS = 1 << 13  # of all remembered functions together; one takes 2 KB on average, with what it alone refers to
@@ -65,6 +67,24 @@ class Recent(Generic[K, V]):
 
     def clear(self) -> None:
         self._old, self._young, self._held = {}, {}, 0
+
+
+def hashed_once(made: type[T]) -> type[T]:
+    """Class decorator for frozen dataclasses: the hash is computed once, and pickled without it: another process has others."""
+    cls: Any = made
+    compute, names = cls.__hash__, [each.name for each in fields(cls)]
+
+    def cached(self: Any) -> int:
+        found: int | None = self.__dict__.get("_hash")
+        if found is None:
+            found = self.__dict__["_hash"] = compute(self)
+        return found
+
+    def reduced(self: Any) -> tuple[Any, ...]:
+        return type(self), tuple([getattr(self, name) for name in names])
+
+    cls.__hash__, cls.__reduce__ = cached, reduced
+    return made
 
 
 # -- results of functions

@@ -14,13 +14,13 @@ import numpy as np
 
 from catad import errors
 from catad.category.boxes import Nesting, Primitive
-from catad.category.spaces import Space, Value, flatten, rebuild, space_of
+from catad.category.spaces import Space, Value, flatten, mapped, rebuild, space_of
 from catad.category.trip_counts import as_first_met
 from catad.category.wiring import Wiring, wire
 from catad.derivative.functors import reverse_differential
 from catad.engine.choice import use_engine
 from catad.testing.grads import check_grads
-from catad.testing.values import direction, largest, require
+from catad.testing.values import broken, direction, largest, require, stacked
 from catad.traced.captured import Captured, content, plain_function, same_content
 from catad.traced.function import Function, function
 from catad.traced.programs.program import Line, Program
@@ -140,7 +140,7 @@ class _Case:
             return self.fn(*copy.deepcopy(args))
 
     def fail(self, got: Any, expected: Any, off: Any = None) -> None:
-        raise errors.LawError(errors.law_broken(self.law, self.equation, self.fn, self.args, got, expected, off))
+        raise broken(self.law, self.equation, self.fn, self.args, got, expected, off)
 
     def equal(self, got: Value, expected: Value, exact: bool = False) -> None:
         size = largest(self.x, got, expected)
@@ -153,10 +153,6 @@ def _law(name: str, equation: str) -> Callable[[Check], Check]:
         return check
 
     return register
-
-
-def _arrays(nested: Any) -> Any:
-    return tuple([_arrays(part) for part in nested]) if isinstance(nested, tuple) else np.asarray(nested)
 
 
 @_law("value", "ct.function(fn)(x) == fn(x)")
@@ -174,7 +170,7 @@ def _(c: _Case) -> None:
     expected, form = plain(c.expected)
     if tree.of_arrays() != form.of_arrays():
         c.fail(tree, form)
-    c.equal(_arrays(got), _arrays(expected))
+    c.equal(mapped(got, np.asarray), mapped(expected, np.asarray))
 
 
 @_law("untouched", "arguments, globals and closures hold what they held")
@@ -269,16 +265,15 @@ def _(c: _Case) -> None:
     for _ in range(c.lanes):
         x = _near(c.rng, c.x, c.spread)
         try:
-            args, _ = _restored(c.form, x)
-            result, _ = plain(c.by_numpy(tuple(args)))
+            result, _ = plain(c.by_numpy(tuple(_restored(c.form, x))))
         except Exception:  # NumPy has no value there
             continue
         points.append(x)
-        results.append(_arrays(result))
+        results.append(mapped(result, np.asarray))
     spaces = {space_of(result) for result in results}
     if not points or not flatten(c.x) or spaces != {space_of(c.y)}:
         return
-    c.equal(BatchedMap(c.p)(_stacked(points)), _stacked(results))
+    c.equal(BatchedMap(c.p)(stacked(points)), stacked(results))
 
 
 def _near(rng: np.random.Generator, x: Value, spread: float) -> Value:
@@ -287,22 +282,12 @@ def _near(rng: np.random.Generator, x: Value, spread: float) -> Value:
     return rebuild(space_of(x), [(leaf * one).astype(leaf.dtype) for leaf, one in zip(flatten(x), noise, strict=True)])
 
 
-def _restored(form: Form, x: Value) -> tuple[list[Any], dict[str, Any]]:
+def _restored(form: Form, x: Value) -> list[Any]:
     """The arguments at a point; Python numbers are Python numbers."""
     made = form.tree.restore(x, lambda value, kind: kind(value))
     where, trees = form.dynamic, form.trees
     parts = dict(zip(where, (made,) if len(where) == 1 else made, strict=True))
-    args = [parts[k] if k in parts else tree.restore(()) for k, tree in enumerate(trees)]
-    return args, {}
-
-
-def _stacked(values: list[Value]) -> Value:
-    leaves = zip(*[flatten(value) for value in values], strict=True)
-    return _like(values[0], iter([np.stack(column) for column in leaves]))
-
-
-def _like(nested: Any, leaves: Iterator[Any]) -> Any:
-    return tuple([_like(part, leaves) for part in nested]) if isinstance(nested, tuple) else next(leaves)
+    return [parts[k] if k in parts else tree.restore(()) for k, tree in enumerate(trees)]
 
 
 @_law("derivatives", "derivatives are those of differences")

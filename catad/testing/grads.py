@@ -11,7 +11,7 @@ from catad.category.spaces import Value, space_of
 from catad.category.terms import D, morphism
 from catad.derivative.functors import differential, reverse_differential, tangent
 from catad.testing.differences import Slope, slope
-from catad.testing.values import as_point, direction, inner, norm, require
+from catad.testing.values import as_point, broken, direction, inner, norm, require
 
 
 def check_grads(
@@ -76,12 +76,10 @@ def _check_reverse(name: str, term: D, x: Value, v: Value, w: Value, found: Slop
     got = reverse_differential(term)(x, w)
     law = f"{name}, reverse"
     if space_of(got) != space_of(v):
-        raise errors.LawError(
-            errors.law_broken(law, "R[f] : A * T(B) -> T(A)", term, (x, w), space_of(got), space_of(v), None)
-        )
+        raise broken(law, "R[f] : A * T(B) -> T(A)", term, (x, w), space_of(got), space_of(v))
     pulled, pushed = inner(v, got), inner(found.value, w)
     size = max(norm(v) * norm(got), norm(found.value) * norm(w), found.size * norm(w))
     if not abs(pulled - pushed) <= allowed * size + 1e-300:
         equation = "<v, R[f](x, w)> == <(f(x + h v) - f(x - h v)) / 2 h, w>"
         off = f"{abs(pulled - pushed):.3g} where {allowed * size:.3g} is allowed"
-        raise errors.LawError(errors.law_broken(law, equation, term, (x, v, w), pulled, pushed, off))
+        raise broken(law, equation, term, (x, v, w), pulled, pushed, off)

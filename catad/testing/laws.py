@@ -26,7 +26,7 @@ from catad.category.terms import D, compose, cross, fork, identity, morphism
 from catad.category.wiring import wire
 from catad.derivative.functors import differential, reverse_differential, tangent
 from catad.support.help import documented
-from catad.testing.values import ROUNDING, as_point, direction, inner, norm, nothing, require, unit_roundoff
+from catad.testing.values import ROUNDING, as_point, broken, direction, inner, norm, nothing, require, stacked, unit_roundoff
 from catad.vector.pointwise.map import map as pointwise
 from catad.vector.pointwise.operators import add
 
@@ -128,11 +128,7 @@ class Case:
             dom = space_of(point)
             boxes = [len(wire(side, dom).boxes) for side in (left, right)]
             if boxes[0] != boxes[1]:
-                raise errors.LawError(
-                    errors.law_broken(
-                        f"{name} (of wirings)", equation, self.f, point, f"{boxes[0]} boxes", f"{boxes[1]} boxes", None
-                    )
-                )
+                raise broken(f"{name} (of wirings)", equation, self.f, point, f"{boxes[0]} boxes", f"{boxes[1]} boxes")
 
 
 def check_laws(
@@ -247,13 +243,12 @@ def _(c: Case) -> None:
 @law("batching", "map(f) == f at each index, D[map(f)] == map(D[f])")
 def _(c: Case) -> None:
     rows = [c.x, _turned(c.x), c.x]
-    whole = rebuild(c.dom, [np.stack(leaves) for leaves in zip(*map(flatten, rows), strict=True)])
+    whole = stacked(rows)
     if not c.dom.leaves:
         return
     f = pointwise(c.f)
-    got, parts = f(whole), [flatten(c.f(row)) for row in rows]
-    expected = rebuild(c.cod, [np.stack(leaves) for leaves in zip(*parts, strict=True)])
-    require("batching", "map(f) == f at each index", c.f, whole, got, expected, c.exact)
+    got = f(whole)
+    require("batching", "map(f) == f at each index", c.f, whole, got, stacked([c.f(row) for row in rows]), c.exact)
     v = direction(c.rng, space_of(whole), c.exact)
     c.equal(dD(f), pointwise(dD(c.f)), (whole, v))
     c.equal(R(f), pointwise(R(c.f)), (whole, direction(c.rng, space_of(got), c.exact)))
@@ -403,7 +398,7 @@ def adjoint(name: str, f: D, x: Value, u: Value, w: Value, exact: bool) -> None:
     bound = 0.0 if exact else 64 * unit_roundoff(pushed, pulled, u, w) * size + 1e-300
     if not abs(left - right) <= bound and np.isfinite(size):
         equation = LAWS[name].equation if name in LAWS else LAWS["adjointness"].equation
-        raise errors.LawError(errors.law_broken(name, equation, f, (x, u, w), left, right, abs(left - right)))
+        raise broken(name, equation, f, (x, u, w), left, right, abs(left - right))
 
 
 # -- the tangent functor

@@ -10,7 +10,7 @@ import numpy as np
 from catad import errors
 from catad.category.spaces import Tensor, Value, flatten, rebuild, space_of
 from catad.linear.map import LinearMap
-from catad.testing.values import ROUNDING, direction, floats, inner, require, unit_roundoff
+from catad.testing.values import ROUNDING, broken, direction, flat, inner, require, unit_roundoff
 
 
 def check_linear_map(linear: LinearMap, seed: int = 0, exact: bool = False) -> None:
@@ -56,7 +56,7 @@ class _Checks:
         require(law, equation, self.L, point, got, expected, self.exact, size, ROUNDING * narrowest)
 
     def fail(self, law: str, equation: str, point: Value, got: object, expected: object, off: object = None) -> None:
-        raise errors.LawError(errors.law_broken(law, equation, self.L, point, got, expected, off))
+        raise broken(law, equation, self.L, point, got, expected, off)
 
     def spaces(self) -> None:
         L = self.L
@@ -85,7 +85,7 @@ class _Checks:
         """The bound of the design: it grows with the terms that were added, not with their sum."""
         L, u, w = self.L, self.u, self.w
         left, right = inner(L(u), w), inner(u, L.T(w))
-        size = float(np.linalg.norm(self.size @ np.abs(_flat(u)))) * float(np.linalg.norm(_flat(w)))
+        size = float(np.linalg.norm(self.size @ np.abs(flat(u)))) * float(np.linalg.norm(flat(w)))
         bound = 0.0 if self.exact else 8 * unit_roundoff(u, w) * size + 1e-300
         if not abs(left - right) <= bound:
             self.fail("adjointness", "<L u, w> == <u, L.T w>", (u, w), left, right, abs(left - right))
@@ -107,7 +107,7 @@ class _Checks:
         return float(self.size.max()) if self.size.size else 0.0
 
     def pushed(self, u: Value) -> float:
-        image = self.size @ np.abs(_flat(u))
+        image = self.size @ np.abs(flat(u))
         return float(image.max()) if image.size else 0.0
 
     def matrices(self) -> None:
@@ -116,9 +116,9 @@ class _Checks:
         shape = (*L.cod.leaves[0].shape, *L.dom.leaves[0].shape) if tensors else L.shape
         if L.todense(force=True).shape != shape:
             self.fail("todense", "todense has the shape cod + dom", (), L.todense(force=True).shape, shape)
-        image = np.asarray(self.matrix @ _flat(self.u))
+        image = np.asarray(self.matrix @ flat(self.u))
         self.require(
-            "todense", "todense @ flat(u) == flat(L u)", self.u, _wide(_flat(L(self.u))), _wide(image), self.pushed(self.u)
+            "todense", "todense @ flat(u) == flat(L u)", self.u, _wide(flat(L(self.u))), _wide(image), self.pushed(self.u)
         )
         self.require("diagonal", "diagonal() == that of todense", (), L.diagonal(), np.diagonal(self.matrix), self.entry)
         trace, of_entries = L.trace(), np.trace(self.matrix)
@@ -131,19 +131,19 @@ class _Checks:
 
     def operators(self) -> None:
         L, u, w = self.L, self.u, self.w
-        forth, back = L.matvec(_flat(u)), L.rmatvec(_flat(w))
-        self.require("matvec", "matvec(flat(u)) == flat(L u)", u, forth, _flat(L(u)))
-        self.require("rmatvec", "rmatvec(flat(w)) == flat(L.T w)", w, back, _flat(L.T(w)))
+        forth, back = L.matvec(flat(u)), L.rmatvec(flat(w))
+        self.require("matvec", "matvec(flat(u)) == flat(L u)", u, forth, flat(L(u)))
+        self.require("rmatvec", "rmatvec(flat(w)) == flat(L.T w)", w, back, flat(L.T(w)))
         self.require("apply", "L @ u == L(u)", u, L @ u, L(u))
-        columns, rows = np.stack([_flat(u), _flat(self.u2)], 1), _flat(w)[None]
-        many, first = L.matmat(columns), L.matvec(_flat(self.u2))
+        columns, rows = np.stack([flat(u), flat(self.u2)], 1), flat(w)[None]
+        many, first = L.matmat(columns), L.matvec(flat(self.u2))
         self.require("matmat", "the columns of matmat(B) are matvec of those of B", u, many.T.copy(), np.stack([forth, first]))
         self.require("rmatmat", "w @ matmat == rmatvec(w)", w, L.rmatmat(rows.T)[:, 0], back)
         if _scipy():
             operator = L.as_linear_operator()
             if tuple(operator.shape) != L.shape:
                 self.fail("as_linear_operator", "its shape is L.shape", (), operator.shape, L.shape)
-            got = np.asarray(operator.matvec(_flat(u))), np.asarray(operator.rmatvec(_flat(w)))
+            got = np.asarray(operator.matvec(flat(u))), np.asarray(operator.rmatvec(flat(w)))
             self.require("as_linear_operator", "matvec and rmatvec are those of L", (u, w), got, (forth, back))
 
 
@@ -156,11 +156,6 @@ def _magnitude(linear: LinearMap) -> Any:
     positive = [np.abs(s) if s.dtype.kind == "f" else s for s in linear.slots]
     sizes = LinearMap(linear.dom, linear.cod, linear.structure, positive)
     return np.maximum(*[np.abs(np.asarray(m.todense(force=True))).reshape(linear.shape) for m in (linear, sizes)])
-
-
-def _flat(value: Value) -> Any:
-    leaves = [leaf.reshape(-1) for leaf in floats(value)]
-    return np.concatenate(leaves) if leaves else np.zeros(0)
 
 
 def _wide(array: Any) -> Any:

@@ -34,25 +34,13 @@ def _axis_index(draw: Any, bins: int, count: int) -> Any:
     return np.array(draw(st.lists(st.integers(-1, bins), min_size=count, max_size=count)), np.int64)
 
 
-def _gather(draw: Any, t: Tensor, exact: bool) -> LinearMap:
-    return make.gather(_axis_index(draw, t.shape[0], 3), t)
-
-
-def _scatter_add(draw: Any, t: Tensor, exact: bool) -> LinearMap:
-    return make.scatter_add(_axis_index(draw, 2, t.shape[0]), Tensor((2, *t.shape[1:]), t.dtype))
-
-
-def _matrix_free(draw: Any, t: Tensor, exact: bool) -> LinearMap:
-    double = exr >> 2.0 * identity
-    return make.matrix_free(double, double, t, t)
-
-
 def _batched(draw: Any, t: Tensor, exact: bool) -> LinearMap:
     """A hand-written map over a leading axis, so that its structure is batched."""
     square = D(lambda x: (x * x, make.scale(2.0 * x)))
     return linearize(pointwise(square), array(draw, t.shape, t.dtype, exact))[1]
 
 
+_DOUBLE = exr >> 2.0 * identity
 ANYWHERE: dict[str, Family] = {
     "identity": lambda draw, t, exact: make.identity(t),
     "zero": lambda draw, t, exact: make.zero(t, Tensor((2,), t.dtype)),
@@ -61,15 +49,15 @@ ANYWHERE: dict[str, Family] = {
     "dense to a scalar": lambda draw, t, exact: make.dense(array(draw, t.shape, t.dtype, exact), t),
     "outer": lambda draw, t, exact: make.outer(array(draw, (3,), t.dtype, exact), array(draw, t.shape, t.dtype, exact)),
     "multiple": lambda draw, t, exact: -2.0 * make.identity(t),
-    "matrix_free": _matrix_free,
+    "matrix_free": lambda draw, t, exact: make.matrix_free(_DOUBLE, _DOUBLE, t, t),
     "inl": lambda draw, t, exact: make.inl(t, Tensor((2,), t.dtype)),
     "inr": lambda draw, t, exact: make.inr(Tensor((2,), t.dtype), t),
     "broadcast": _at_zero(fork(identity, identity)),
     "reshape": _at_zero(reshape((-1,))),
 }
 WITH_AXIS: dict[str, Family] = {
-    "gather": _gather,
-    "scatter_add": _scatter_add,
+    "gather": lambda draw, t, exact: make.gather(_axis_index(draw, t.shape[0], 3), t),
+    "scatter_add": lambda draw, t, exact: make.scatter_add(_axis_index(draw, 2, t.shape[0]), Tensor((2, *t.shape[1:]), t.dtype)),
     "recurrence": lambda draw, t, exact: make.recurrence(array(draw, t.shape, t.dtype, exact)),
     "recurrence, reverse": lambda draw, t, exact: make.recurrence(array(draw, t.shape, t.dtype, exact), reverse=True),
     "cumulative_sum": lambda draw, t, exact: make.cumulative_sum(t),
@@ -100,7 +88,7 @@ def linear_map(draw: Any, space: Space, exact: bool, depth: int) -> LinearMap:
         return _derivative(draw, space, exact)
     if how == "product":
         return _of_product(draw, space, exact, depth)
-    return COMBINED[how](draw, space, exact, depth - 1)
+    return combined(COMBINED[how], draw, space, exact, depth - 1)
 
 
 def _of_product(draw: Any, space: Space, exact: bool, depth: int) -> LinearMap:
@@ -113,63 +101,39 @@ def _of_product(draw: Any, space: Space, exact: bool, depth: int) -> LinearMap:
     return make.cross(*[linear_map(draw, factor, exact, depth) for factor in space.factors])
 
 
-def _chain(draw: Any, space: Space, exact: bool, depth: int) -> LinearMap:
-    first = linear_map(draw, space, exact, depth)
-    return first >> linear_map(draw, first.cod, exact, depth)
+More = Callable[[Space], LinearMap]  # draws another map from a space
+Combine = Callable[[LinearMap, More], LinearMap]
+COMBINED: dict[str, Combine] = {
+    "chain": lambda L, more: L >> more(L.cod),
+    "multiplied": lambda L, more: more(L.cod).multiply(L),
+    "sum": lambda L, more: L + (L >> (2.0 * make.identity(L.cod))),
+    "fork": lambda L, more: make.fork(L, more(L.dom)),
+    "fork and join": lambda L, more: _there_in_two_ways(L, more(L.cod)),
+    "there and back": lambda L, more: L >> L.T,
+    "jam": lambda L, more: make.fork(L, L) >> make.jam(L.cod),
+}
+WIDENING: dict[str, Combine] = {  # their domain is more than the space
+    "join": lambda L, more: L | more(L.cod).T,  # the second is a transpose, since it is its codomain that is given
+    "cross": lambda L, more: make.cross(L, more(L.dom).T),
+    "block": lambda L, more: _block(L, more(L.dom)),
+}
 
 
-def _multiplied(draw: Any, space: Space, exact: bool, depth: int) -> LinearMap:
-    first = linear_map(draw, space, exact, depth)
-    return linear_map(draw, first.cod, exact, depth).multiply(first)
-
-
-def _sum(draw: Any, space: Space, exact: bool, depth: int) -> LinearMap:
-    L = linear_map(draw, space, exact, depth)
-    return L + (L >> (2.0 * make.identity(L.cod)))
-
-
-def _fork(draw: Any, space: Space, exact: bool, depth: int) -> LinearMap:
-    return make.fork(linear_map(draw, space, exact, depth), linear_map(draw, space, exact, depth))
-
-
-def _join(draw: Any, space: Space, exact: bool, depth: int) -> LinearMap:
-    """Two maps to one space; the second is a transpose, since it is its codomain that is given."""
-    L = linear_map(draw, space, exact, depth)
-    return L | linear_map(draw, L.cod, exact, depth).T
-
-
-def _cross(draw: Any, space: Space, exact: bool, depth: int) -> LinearMap:
-    return make.cross(linear_map(draw, space, exact, depth), linear_map(draw, space, exact, depth).T)
-
-
-def _block(draw: Any, space: Space, exact: bool, depth: int) -> LinearMap:
-    L, M = linear_map(draw, space, exact, depth), linear_map(draw, space, exact, depth)
-    return make.block([[L, make.zero(space, L.cod)], [M, 2.0 * M]], Product((space, space)), Product((L.cod, M.cod)))
-
-
-def _there_and_back(draw: Any, space: Space, exact: bool, depth: int) -> LinearMap:
-    L = linear_map(draw, space, exact, depth)
-    return L >> L.T
-
-
-def _jam(draw: Any, space: Space, exact: bool, depth: int) -> LinearMap:
-    L = linear_map(draw, space, exact, depth)
-    return make.fork(L, L) >> make.jam(L.cod)
-
-
-def _fork_join(draw: Any, space: Space, exact: bool, depth: int) -> LinearMap:
-    """There in two ways, and together again."""
-    L = linear_map(draw, space, exact, depth)
-    N = linear_map(draw, L.cod, exact, depth)
+def _there_in_two_ways(L: LinearMap, N: LinearMap) -> LinearMap:
     return make.fork(L, L >> N) >> make.join(make.identity(L.cod), N.T)
 
 
-Combine = Callable[[Any, Space, bool, int], LinearMap]
-COMBINED: dict[str, Combine] = {
-    "chain": _chain, "multiplied": _multiplied, "sum": _sum, "fork": _fork, "fork and join": _fork_join,
-    "there and back": _there_and_back, "jam": _jam,
-}  # fmt: skip
-WIDENING: dict[str, Combine] = {"join": _join, "cross": _cross, "block": _block}  # their domain is more than the space
+def _block(L: LinearMap, M: LinearMap) -> LinearMap:
+    return make.block([[L, make.zero(L.dom, L.cod)], [M, 2.0 * M]], Product((L.dom, L.dom)), Product((L.cod, M.cod)))
+
+
+def combined(combine: Combine, draw: Any, space: Space, exact: bool, depth: int) -> LinearMap:
+    """A drawn map from a space, combined with others."""
+
+    def more(dom: Space) -> LinearMap:
+        return linear_map(draw, dom, exact, depth)
+
+    return combine(more(space), more)
 
 
 def any_linear_map(draw: Any, space: Space, exact: bool, depth: int) -> LinearMap:
@@ -177,6 +141,6 @@ def any_linear_map(draw: Any, space: Space, exact: bool, depth: int) -> LinearMa
     st = hypothesis("linear_maps")
     how = draw(st.sampled_from(["from", "to", *WIDENING]))
     if how in WIDENING:
-        return WIDENING[how](draw, space, exact, max(0, depth - 1))
+        return combined(WIDENING[how], draw, space, exact, max(0, depth - 1))
     linear = linear_map(draw, space, exact, depth)
     return linear.T if how == "to" else linear

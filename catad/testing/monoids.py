@@ -10,7 +10,7 @@ import numpy as np
 
 from catad import errors, scalar
 from catad.category.spaces import Value, as_leaves, flatten, space_of
-from catad.testing.values import difference, largest, require
+from catad.testing.values import broken, difference, largest, require
 from catad.vector.folds.monoid import Monoid, monoid_of
 
 
@@ -46,11 +46,7 @@ def check_monoid(op: Any, neutral: Any, values: Sequence[Any], exact: bool = Fal
             ("of the neutral element (right)", "op(x, e) == x", times(x, e)),
         ):
             if space_of(got) != space_of(x):
-                raise errors.LawError(
-                    errors.law_broken(
-                        "that an operator is closed", "op : A * A -> A", shown, value, space_of(got), space_of(x), None
-                    )
-                )
+                raise broken("that an operator is closed", "op : A * A -> A", shown, value, space_of(got), space_of(x))
             require(law, equation, shown, value, got, x, exact)
     for a, b, c in itertools.product(given, repeat=3):
         left, right = times(times(a, b), c), times(a, times(b, c))

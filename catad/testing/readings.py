@@ -15,7 +15,7 @@ from catad.jacobians.at_point import jvp, linearize, vjp
 from catad.jacobians.jacobian import jacobian
 from catad.testing.differences import slope
 from catad.testing.laws import Case, law
-from catad.testing.values import floats, require
+from catad.testing.values import flat, floats, require
 
 
 @law("one derivative", "linearize, jvp, vjp and jacobian agree with D[f] and R[f]")
@@ -38,14 +38,13 @@ def _(c: Case) -> None:
     same("vjp == R[f](x, w)", (c.x, w), pullback(w)[0], pulled)
     if not floats(u) or not floats(pushed):
         return
-    flat = np.concatenate([leaf.reshape(-1) for leaf in floats(u)]).astype(np.float64)
-    image = np.concatenate([leaf.reshape(-1) for leaf in floats(pushed)]).astype(np.float64)
+    direction, image = flat(u).astype(np.float64), flat(pushed).astype(np.float64)
     narrow = max(float(np.finfo(leaf.dtype).eps) for leaf in (*floats(u), *floats(pushed)))
     for mode in ("auto", "forward", "reverse"):
         J = jacobian(c.f, mode)(c.x)
         matrix = np.asarray(J.todense()).reshape(J.shape).astype(np.float64)
-        size = float((np.abs(matrix) @ np.abs(flat)).max(initial=0.0))
-        require("one derivative", f"jacobian(f, {mode!r})(x) @ u == D[f](x, u)", c.f, (c.x, u), matrix @ flat, image,
+        size = float((np.abs(matrix) @ np.abs(direction)).max(initial=0.0))
+        require("one derivative", f"jacobian(f, {mode!r})(x) @ u == D[f](x, u)", c.f, (c.x, u), matrix @ direction, image,
                 c.exact, size, None if c.exact else 256 * narrow)  # fmt: skip
 
 

@@ -36,8 +36,8 @@ class Access(NamedTuple):
 class Watched:
     """An array whose accesses are recorded; indices out of range raise on reading and are dropped on writing."""
 
-    def __init__(self, name: str, data: Any, block: _Block | None, record: list[Access]) -> None:
-        self.name, self.data, self.block, self.record = name, data, block, record
+    def __init__(self, name: str, data: Any, record: list[Access]) -> None:
+        self.name, self.data, self.record = name, data, record
         self.shape, self.dtype, self.ndim, self.size = data.shape, data.dtype, data.ndim, data.size
 
     def __len__(self) -> int:
@@ -58,7 +58,7 @@ class Watched:
 
     def __getitem__(self, index: Any) -> Any:
         if self._part(index):
-            return Watched(self.name, self.data[index], self.block, self.record)
+            return Watched(self.name, self.data[index], self.record)
         cell = self._cell(index)
         if cell is None:
             raise errors.IndexRangeError(f"index {index} of {self.name} with shape {self.shape} is out of range")
@@ -187,7 +187,7 @@ class _Block:
         """The block's array of a number, made by the first thread that asks."""
         if k == len(self.arrays):
             name = f"shared array {k} of block {self.number}"
-            self.arrays.append(Watched(name, poisoned(shape, dtype), self, self.record))
+            self.arrays.append(Watched(name, poisoned(shape, dtype), self.record))
         return self.arrays[k]
 
     def _body(self, thread: _Thread, args: Sequence[Any]) -> None:
@@ -254,7 +254,7 @@ def recorded(launch: Launch, *args: Any) -> tuple[Any, list[Access]]:
     data = [arg.copy() for arg in given]
     numbers = [one if is_weak(one) else d[()] for one, d in zip(launch.filled(args), data, strict=True)]
     named = zip(launch.kernel.names, data, numbers, strict=False)
-    watched = [Watched(name, d, None, record) if d.ndim else number for name, d, number in named]
+    watched = [Watched(name, d, record) if d.ndim else number for name, d, number in named]
     for number, index in enumerate(_indices(launch.grid)):
         _Block(launch, number, index, record).run(watched)
     written = launch.written(*given)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,22 @@ def difference(got: Value, expected: Value, exact: bool, size: float = 0.0, tole
     return None if worst <= allowed else f"{worst:.3g} where {allowed:.3g} is allowed"
 
 
+def flat(value: Value) -> Any:
+    """The floating numbers of a value, one after the other."""
+    leaves = [leaf.reshape(-1) for leaf in floats(value)]
+    return np.concatenate(leaves) if leaves else np.zeros(0)
+
+
+def stacked(values: Sequence[Value]) -> Value:
+    """Values of one space, leaf by leaf along a new first axis."""
+    return rebuild(space_of(values[0]), [np.stack(leaves) for leaves in zip(*map(flatten, values), strict=True)])
+
+
+def broken(law: str, equation: str, term: Any, point: Any, got: Any, expected: Any, off: Any = None) -> errors.LawError:
+    """The error of a law that does not hold."""
+    return errors.LawError(errors.law_broken(law, equation, term, point, got, expected, off))
+
+
 def require(
     law: str,
     equation: str,
@@ -121,4 +138,4 @@ def require(
     """Raise `LawError` unless two values are equal as `difference` has it."""
     off = difference(got, expected, exact, size, tolerance)
     if off is not None:
-        raise errors.LawError(errors.law_broken(law, equation, term, point, got, expected, off))
+        raise broken(law, equation, term, point, got, expected, off)

@@ -6,12 +6,13 @@ The program is run once more, line by line, on the same arrays: loops step by st
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from catad import errors
-from catad.category.spaces import flatten
+from catad.category.spaces import flatten, mapped
 from catad.category.terms import Compose, D, Fork
 from catad.category.text import ordered
 from catad.engine.program import run
@@ -65,13 +66,9 @@ def _steps(term: Swept, value: Any, watch: Watch, place: Place | None) -> Any:
     """A loop, for its final state; its outputs are computed by the loop itself."""
     state, given, inputs = value
     for i in reversed(range(term.n)) if term.reverse else range(term.n):
-        one = _entry(inputs, i)
+        one = mapped(inputs, itemgetter(i))
         state = run_watched(term.children[0], (state, given, one), watch, place)[0]
     return state, term(value)[1]
-
-
-def _entry(nested: Any, i: int) -> Any:
-    return tuple([_entry(part, i) for part in nested]) if isinstance(nested, tuple) else nested[i]
 
 
 def find_nans(program: D, value: Any) -> None:

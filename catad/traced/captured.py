@@ -20,10 +20,9 @@ from catad.traced.rewriting.rewrite import has_source
 from catad.traced.rewriting.unbound_locals import Undecided
 from catad.values.arrays import array_module
 from catad.values.buffers import same_bits
-from catad.values.frozen_functions import changes_itself, names_of, users_class, written_by_user
+from catad.values.frozen_functions import NOTHING, changes_itself, content_of, names_of, users_class, written_by_user
 from catad.values.trees import entries_of
 
-_MISSING = object()
 _FEW = 1 << 16  # bytes of an array that are compared as one text
 _WATCHES = 4  # times that a quick look at one value is prepared
 _DEEPEST = 6  # containers and objects within each other that are looked into
@@ -44,7 +43,7 @@ class Entry:
     @property
     def now(self) -> Any:
         """The value that stands there now."""
-        return self.owner.get(self.key, _MISSING) if isinstance(self.owner, dict) else _content_of(self.owner)
+        return self.owner.get(self.key, NOTHING) if isinstance(self.owner, dict) else _content_of(self.owner)
 
     @property
     def is_same(self) -> bool:
@@ -69,7 +68,7 @@ class Entry:
         now = self.now
         if now is self.value and _is_immutable(now):
             return False
-        if now is _MISSING or not same_content(self.content, now):
+        if now is NOTHING or not same_content(self.content, now):
             return True
         if now is not self.value:
             self.value, self.frozen = now, is_closed(now)
@@ -126,7 +125,7 @@ class Captured:
                 self._note(scope, name, name, scope[name], read)
             for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
                 value = _content_of(cell)
-                if name not in written and value is not _MISSING:
+                if name not in written and value is not NOTHING:
                     self._note(cell, name, name, value, read)
 
     def _note(self, owner: Any, key: str, name: str, value: Any, read: frozenset[str], depth: int = 0) -> None:
@@ -163,7 +162,7 @@ class Captured:
         if quick is None:
             quick = self._quick = _quick(self.entries)
         for owner, key, value in quick.names:
-            if owner.get(key, _MISSING) is not value:
+            if owner.get(key, NOTHING) is not value:
                 return False
         try:
             for cell, value in quick.cells:
@@ -205,10 +204,8 @@ def _with_helpers(functions: Iterable[FunctionType]) -> list[FunctionType]:
 
 def _content_of(cell: CellType) -> Any:
     """What a cell holds; nothing where a trace has left open what that is, and looking at it would end the trace."""
-    try:
-        return _MISSING if isinstance(cell.cell_contents, Undecided) else cell.cell_contents
-    except ValueError:
-        return _MISSING
+    found = content_of(cell)
+    return NOTHING if isinstance(found, Undecided) else found
 
 
 def _is_immutable(value: Any) -> bool:
@@ -235,7 +232,7 @@ def content(value: Any, depth: int = 0) -> Any:
     parts = _parts(value) if depth < _DEEPEST else None
     if parts is None:
         return value
-    frozen = [part if is_closed(part) else _MISSING for part in parts[1]]
+    frozen = [part if is_closed(part) else NOTHING for part in parts[1]]
     return _Parts(type(value), parts[0], frozen, [content(part, depth + 1) for part in parts[1]])
 
 
@@ -290,7 +287,7 @@ def _watch(known: Any, now: Any) -> Watch | None:
     containers: list[tuple[Any, tuple[Any, ...]]] = []
     arrays: list[tuple[Any, Any]] = []
     closed: list[Any] = []
-    stack = [(known, _MISSING, now)]
+    stack = [(known, NOTHING, now)]
     while stack:
         was, frozen, part = stack.pop()
         if isinstance(was, _Parts) and type(part) in (list, tuple, dict):

@@ -2,8 +2,8 @@
 
 A look says "surely the same", or nothing; then what the value holds is compared with what it held, part by part. For the look
 nothing is taken apart again: the containers have the same parts, the arrays stand where they stood, and their memory has the bits
-of their copies. Where a function is called often, one compiled function tells this for all arrays
-(`engine/cpu/run/unchanged_arrays.py`), and another one compares the tags of large ones (`engine/cpu/run/mutation_tags.py`).
+of their copies. Where a function is called often, one compiled function tells this for all arrays, and another one compares
+the tags of large ones (`engine/cpu/run/unchanged_arrays.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from catad.engine.cpu.run import mutation_tags, unchanged_arrays
+from catad.engine.cpu.run import unchanged_arrays
 from catad.values.buffers import places, same_bits
 
 OFTEN = 50  # looks after which compiled code is worth what it takes to make
@@ -26,8 +26,7 @@ class Watch:
     """What a value is made of: containers with their parts, contiguous arrays with their copies, and arrays that are closed."""
 
     __slots__ = (
-        "_arrays", "_at_once", "_closed", "_containers", "_copies", "_looks", "_meanings", "_places", "_starts", "_tags",
-        "_whole",
+        "_arrays", "_at_once", "_closed", "_containers", "_copies", "_looks", "_meanings", "_places", "_starts", "_whole",
     )  # fmt: skip
 
     def __init__(
@@ -43,7 +42,6 @@ class Watch:
         self._starts, self._meanings = self._places(), list(map(_meaning, self._arrays))
         self._looks = 0
         self._at_once: unchanged_arrays.Looks | None = None
-        self._tags: mutation_tags.Tags | None = None
 
     def same(self, whole: Any) -> bool:
         """True where this is the same value and nothing in it has changed; False where something may have."""
@@ -57,14 +55,13 @@ class Watch:
         if not self._arrays:
             return True
         if self._at_once is not None:
-            return self._at_once.same() and (self._tags is None or self._tags.same())
+            return self._at_once.same()
         if self._places() != self._starts or list(map(_meaning, self._arrays)) != self._meanings:
             return False
         self._looks += 1
         if self._looks == OFTEN and unchanged_arrays.supported():
-            large = sum([array.nbytes for array in self._arrays]) >= LARGE and mutation_tags.supported()
-            self._tags = mutation_tags.Tags(self._arrays, self._copies) if large else None
-            self._at_once = unchanged_arrays.Looks(self._arrays, self._copies, not large)
+            large = sum([array.nbytes for array in self._arrays]) >= LARGE and unchanged_arrays.can_tag()
+            self._at_once = unchanged_arrays.Looks(self._arrays, self._copies, large)
         return all(map(same_bits, self._arrays, self._copies))
 
 

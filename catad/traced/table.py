@@ -2,8 +2,8 @@
 
 `FUNCTIONS` has those that NumPy hands to stand-ins (`__array_function__`): `meaning(trace, *args, **kwargs)`. `PYTHON` has those
 that ask nobody, such as `np.zeros`, `math.sin`, `len` and `range`: `meaning(driver, *args, **kwargs)`. `HINTS` says of functions
-without a meaning what to write instead. Functions of packages that need not be there
-are entered when the first of them is called.
+without a meaning what to write instead. `SPECIAL` has universal functions that are several lines. Functions of packages that need
+not be there are entered when the first of them is called.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _TOPICS = {  # what each module of `names/` has entries for: NumPy's names and m
         swapaxes to_device transpose""",
     "special": "scipy",
     "sums": "sum",
-    "universal": "accumulate at outer reduce reduceat",
+    "universal": "accumulate at conjugate divmod frexp heaviside logaddexp2 modf outer power reciprocal reduce reduceat",
 }  # fmt: skip
 _WHERE: dict[str, list[str]] = {}
 for _topic, _names in _TOPICS.items():
@@ -106,7 +106,7 @@ class Table(dict[Any, Callable[..., Any]]):
         return super().__contains__(key) or (_loaded(key) and super().__contains__(key))
 
 
-FUNCTIONS, PYTHON, METHODS, UFUNC_METHODS, INSTANCES, ITEMS = (Table() for _ in range(6))
+FUNCTIONS, PYTHON, METHODS, UFUNC_METHODS, INSTANCES, ITEMS, SPECIAL = (Table() for _ in range(7))
 MASKED_METHODS: frozenset[str] = frozenset(("sum", "mean", "any", "all", "astype", "copy", "round", "clip"))
 SHARING: set[Any] = set()
 SCATTERED: set[Callable[..., Any]] = set()  # meanings of functions that give arrays in another order than C, also of such
@@ -142,15 +142,26 @@ def own_order(fn: Callable[..., Any]) -> Callable[..., Any]:
     return fn
 
 
-def python_meaning(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: what functions mean that do not ask their arguments."""
+Entering = Callable[..., Callable[[Callable[..., Any]], Callable[..., Any]]]
 
-    def decorated(fn: Callable[..., Any]) -> Callable[..., Any]:
-        for function in functions:
-            PYTHON[function] = fn
-        return fn
 
-    return decorated
+def entering(table: dict[Any, Callable[..., Any]]) -> Entering:
+    """A decorator that enters a function into a table, under keys."""
+
+    def under(*keys: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        def decorated(fn: Callable[..., Any]) -> Callable[..., Any]:
+            table.update(dict.fromkeys(keys, fn))
+            return fn
+
+        return decorated
+
+    return under
+
+
+python_meaning = entering(PYTHON)  # by functions that do not ask their arguments
+method = entering(METHODS)  # by the names that arrays have for a method
+item_meaning = entering(ITEMS)  # by classes: `thing[key]` where stand-ins are in the key, `meaning(trace, key)`
+ufunc_method = entering(UFUNC_METHODS)  # by the name of a method of universal functions
 
 
 def meaning_anywhere(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -160,27 +171,6 @@ def meaning_anywhere(*functions: Any) -> Callable[[Callable[..., Any]], Callable
         for function in functions:
             FUNCTIONS[function] = fn
             PYTHON[function] = lambda driver, *args, **kwargs: fn(driver.trace, *args, **kwargs)
-        return fn
-
-    return decorated
-
-
-def item_meaning(kind: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: what `thing[key]` means for objects of a class, where stand-ins are in the key: `meaning(trace, key)`."""
-
-    def decorated(fn: Callable[..., Any]) -> Callable[..., Any]:
-        ITEMS[kind] = fn
-        return fn
-
-    return decorated
-
-
-def method(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: a method of stand-ins, by the names that arrays have for it."""
-
-    def decorated(fn: Callable[..., Any]) -> Callable[..., Any]:
-        for name in names:
-            METHODS[name] = fn
         return fn
 
     return decorated

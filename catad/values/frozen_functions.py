@@ -54,6 +54,18 @@ def users_class(kind: type) -> bool:
     )
 
 
+NOTHING = object()
+"""What an empty cell holds."""
+
+
+def content_of(cell: CellType) -> Any:
+    """What a cell holds; `NOTHING` where the function around has not assigned the variable yet."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return NOTHING
+
+
 def codes_of(code: CodeType) -> Iterator[CodeType]:
     """A code object and those inside it."""
     yield code
@@ -304,11 +316,7 @@ class _Cell(dict[str, Any]):
         self.cell = cell
 
     def __contains__(self, name: object) -> bool:
-        try:
-            self.cell.cell_contents  # noqa: B018
-        except ValueError:
-            return False
-        return True
+        return content_of(self.cell) is not NOTHING
 
     def __getitem__(self, name: str) -> Any:
         return self.cell.cell_contents

@@ -23,7 +23,7 @@ from catad.category.terms import D
 from catad.category.wiring import share
 from catad.errors.notices import notice
 from catad.linear.families.block import Block, assemble
-from catad.linear.families.gather import spread_over
+from catad.linear.families.gather import spread_beside
 from catad.linear.families.matrix_free import Batched
 from catad.linear.map import LinearMap
 from catad.linear.structure import Placed, Rule, Structure
@@ -67,7 +67,7 @@ class Custom(PassedOn):
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         n = self.xs + self.ys
-        carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins[:n], flags[:n], strict=True)]
+        carried = spread_beside(b, ins[:n], flags[:n], size)
         structure = Batched(self.structure, flags[n:], size)
         return b.add(Custom(structure, self.xs, self.ys), *carried, *ins[n:])
 

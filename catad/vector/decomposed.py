@@ -5,7 +5,7 @@ An engine may run such a box in another way, in one pass say, which is why it is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from catad import errors
@@ -18,6 +18,7 @@ from catad.linear.families.block import assemble
 from catad.linear.families.gather import spread_over
 from catad.linear.structure import Rule
 from catad.support.late import late
+from catad.support.lru import remembered
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
@@ -44,8 +45,6 @@ class Decomposed(Primitive):
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         """The derivative of the decomposition, zero with respect to the helpers."""
         own = self.own(ins)
-        if not (any(s.is_float for s in own) and any(s.is_float for s in outs)):
-            return None
         valued, structure = late().linearised(self.decomposition, domain(own))
         helping = [s for s in ins[len(own) :] if s.is_float]
         if helping:
@@ -61,12 +60,20 @@ class Decomposed(Primitive):
         return Rule(structure, coefficients)
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        """The decomposition, carrying the new axis; where only a helper has it, the arguments repeated."""
+        """The box that carries the axis, or the decomposition; where only a helper has it, the arguments repeated."""
+        if self.carried(size) is not None:
+            return super().batched(b, ins, flags, size)
         ins, flags = self.own(ins), self.own(flags)
         if not any(flags):
             ins, flags = tuple([spread_over(b, w, size) for w in ins]), (True,) * len(ins)
         spaces = [Tensor(w.shape[1:] if flag else w.shape, w.dtype) for w, flag in zip(ins, flags, strict=True)]
         return tuple(batch(b, wire(self.decomposition, domain(spaces)), ins, flags, size))
+
+
+@remembered
+def one_term(of: Callable[..., D], *given: Any) -> D:
+    """A term of a class, the same one at each call, since programs are kept with their terms."""
+    return of(*given)
 
 
 def together(wires: Sequence[Any]) -> Any:

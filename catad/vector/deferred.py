@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from catad.category.terms import D
@@ -42,6 +43,28 @@ class Shaped(D):
 
 
 @share
+class Named(D):
+    """A public morphism without parameters, laid out as a `Shaped`: it prints as its name, by which its module has it."""
+
+    __slots__ = ("lay", "name")
+
+    def __init__(self, name: str, lay: Lay) -> None:
+        self.name, self.lay = name, lay
+
+    def data(self) -> str:
+        return self.name
+
+    def lay_out(self, b: Builder, x: Any) -> Any:
+        return self.lay(b, x, self)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"ct.{self.name}"
+
+    def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
+        return _of_module, (self.lay.__module__, self.name)
+
+
+@share
 class OfOperator(Shaped):
     """The term that a constructor makes of an operator with its neutral element, and of parameters."""
 
@@ -63,6 +86,11 @@ class OfOperator(Shaped):
 
     def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
         return _made, (self.make, (self.monoid,), tuple(self.parameters.items()))
+
+
+def _of_module(module: str, name: str) -> D:
+    term: D = getattr(import_module(module), name)
+    return term
 
 
 def _made(make: Callable[..., D], given: tuple[Any, ...], parameters: tuple[tuple[str, Any], ...]) -> D:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
-from catad.category.boxes import box
+from catad.category.boxes import box, of_fields
 from catad.category.spaces import Tensor, flatten, rebuild
 from catad.category.terms import D
 from catad.support.help import documented
+from catad.vector.deferred import Named
 from catad.vector.derivative_carriers import PassedOn
 
 if TYPE_CHECKING:
-    from catad.category.wiring import Builder, Wire, Wires
+    from catad.category.wiring import Builder, Wires
 
 
 @box
@@ -22,49 +22,26 @@ class Stopped(PassedOn):
     xs = 0
     arity = 1
 
-    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return ins
-
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> None:
         return None
 
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        return b.add(self, *ins)
+    def carried(self, size: int) -> Stopped:
+        return self
 
 
-class StopGradient(D):
-    """`ct.stop_gradient` as a term."""
-
-    __slots__ = ()
-
-    def lay_out(self, b: Builder, x: Wires) -> Any:
-        return rebuild(b.space(x), [b.add(Stopped(), wire)[0] for wire in flatten(x)])
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return "ct.stop_gradient"
-
-
+@of_fields
 class StoppedAt(D):
     """`ct.stop_gradient` of the flagged leaves of a value."""
 
-    __slots__ = ("flags",)
-
-    def __init__(self, flags: tuple[bool, ...]) -> None:
-        self.flags = flags
-
-    def data(self) -> Hashable:
-        return self.flags
+    flags: tuple[bool, ...]
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         leaves = zip(flatten(x), self.flags, strict=True)
         return rebuild(b.space(x), [b.add(Stopped(), wire)[0] if flag else wire for wire, flag in leaves])
 
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(StoppedAt, 'StoppedAt')}({self.flags!r})"
-
 
 stop_gradient = documented(
-    StopGradient(),
+    Named("stop_gradient", lambda b, x, term: b.apply(StoppedAt((True,) * len(flatten(x))), x)),
     """`ct.stop_gradient` passes a value on, whose derivative is then zero: derivatives see a constant.
 
 Spaces: A -> A, for any space; shapes and dtypes stay, and it computes nothing.

@@ -120,7 +120,7 @@ def _calls(way: Any) -> list[Any]:
     if hasattr(way, "code"):
         return [way]
     parts = [getattr(way, name) for name in getattr(type(way), "__slots__", ()) or vars(way) if hasattr(way, name)]
-    return [part for part in parts if hasattr(part, "code")]
+    return [*{part.code: part for part in parts if hasattr(part, "code")}.values()]
 
 
 def _printer(code: Code) -> Callable[[], str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,6 +16,9 @@ from catad import scalar
 from catad.engine.cpu import blocked
 from catad.engine.cpu.nests import blocks as blocks_of_lines
 from catad.engine.cpu.run import target
+from catad.engine.cpu.whole import shared_kernels
+from catad.engine.cpu.whole.callbacks import FromOutside
+from catad.engine.cpu.whole.text import Text
 from catad.engine.stages import scan_of_tiles
 
 from .cpu_support import assert_near, assert_same, on, printed_anew, small_blocks, small_thresholds
@@ -60,13 +64,17 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
 def ran(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
     """Whether the totals of each line that has run in blocks could be joined."""
     seen: list[bool] = []
-    joined = blocked.Blocked._joined
+    doubtful = shared_kernels.doubtful
 
-    def noted(self: Any, table: Any, room: Any) -> bool:
-        seen.append(joined(self, table, room))
-        return seen[-1]
+    class Noted(FromOutside):
+        function = ctypes.CFUNCTYPE(None, ctypes.c_bool)(lambda doubt: seen.append(not doubt))
 
-    monkeypatch.setattr(blocked.Blocked, "_joined", noted)
+    def noted(text: Text, place: str) -> str:
+        found = doubtful(text, place)
+        text.w.do(f"call void {text.outside(Noted())}(i1 zeroext {found})")
+        return found
+
+    monkeypatch.setattr(shared_kernels, "doubtful", noted)
     yield seen
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import catad as ct
 from catad.engine.cpu import blocked
 from catad.engine.cpu.run import target
-from catad.engine.cpu.whole import program
+from catad.engine.cpu.whole import program, shared_kernels
 from catad.engine.text import numbers
 from catad.errors import CannotPrint
 from catad.testing import points, terms
@@ -124,7 +124,7 @@ def forced(monkeypatch: pytest.MonkeyPatch) -> None:
     small_blocks(monkeypatch)
     small_thresholds(monkeypatch)
     monkeypatch.setattr(blocked, "LONG", 2)
-    monkeypatch.setattr(blocked.Blocked, "_joined", lambda self, table, room: False)
+    monkeypatch.setattr(shared_kernels, "doubtful", lambda *_: "true")
     monkeypatch.setattr(program, "tested", lambda *_: "false")
 
 

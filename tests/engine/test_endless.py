@@ -58,6 +58,36 @@ def test_ctrl_c_ends_an_endless_loop(tmp_path, handler, program, error):
     assert done.stdout.split() == ["ended", "True", "True"], done.stdout + done.stderr
 
 
+LANES = """
+import faulthandler, os, signal, threading
+import numpy as np, catad as ct
+faulthandler.dump_traceback_later(90, exit=True)
+
+@ct.function
+def logistic(r, x):
+    for _ in range(1_000_000):
+        x = r * x * (1.0 - x)
+    return x
+
+with ct.use_engine("cpu"):
+    ct.compile(logistic, ct.f64[70_000], ct.f64[70_000])
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    try:
+        logistic(np.full(70_000, 3.1), np.full(70_000, 0.3))
+    except KeyboardInterrupt:
+        print("ended")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_ctrl_c_ends_a_long_loop_over_lanes(tmp_path):
+    """Its kernel has a flag of its own."""
+    file = tmp_path / "lanes.py"
+    file.write_text(LANES)
+    done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=120, env=_with_catad())
+    assert done.stdout.split() == ["ended"], done.stdout + done.stderr
+
+
 def _with_catad() -> dict[str, str]:
     root = os.path.dirname(os.path.dirname(ct.__file__))
     return {**os.environ, "PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])}

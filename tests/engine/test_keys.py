@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +13,7 @@ import pytest
 import catad as ct
 from catad import scalar
 from catad.engine import cache_keys
+from catad.engine.cpu import whole
 from catad.engine.cpu.run import kernel as cpu_kernel
 from catad.engine.cpu.run import target
 from catad.engine.cuda import kernel as cuda_kernel
@@ -121,3 +125,12 @@ def test_kernels_without_keys_run(monkeypatch) -> None:
     monkeypatch.setattr(cache_keys, "sources", lambda _: None)
     with ct.use_engine("cpu"):
         assert np.array_equal(ct.map(lambda x: x * 7.125)(np.ones(8)), np.full(8, 7.125))
+
+
+def test_every_file_with_writers_is_loaded_with_the_driver() -> None:
+    """A writer that nobody imports would not be missed: its boxes would run as array code."""
+    folder = Path(whole.__file__).parent
+    having = {file.stem for file in folder.glob("*.py") if re.search(r"^WRITERS\b.*=", file.read_text(encoding="utf-8"), re.M)}
+    text = "import sys, catad.engine.cpu.whole.run\nprint(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True, timeout=120)
+    assert len(having) > 5 and {name for name in having if f"{whole.__name__}.{name}" not in ran.stdout.split()} == set()

@@ -13,6 +13,7 @@ import pytest
 import catad as ct
 from catad.engine.cpu.run import objects, target
 from catad.errors.notices import forget
+from catad.support.lru import Recent
 
 from .compiling import F64, assembly, cache, call, counts, half, script, unload
 
@@ -200,7 +201,7 @@ def test_many_programs_in_bounded_memory(cache, counts, monkeypatch) -> None:
         with open("/proc/self/statm") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
-    monkeypatch.setattr(target, "KEPT", 16)
+    monkeypatch.setattr(target, "_recent", Recent(8))
     unload()
     held = len(target._modules)  # by programs of other tests
     sizes = []

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import catad as ct
 from catad.testing import check_laws, check_linear_map, linear_maps, points, spaces
-from catad.testing.linear_strategies import ANYWHERE, COMBINED, WIDENING, WITH_AXIS
+from catad.testing.linear_strategies import ANYWHERE, COMBINED, WIDENING, WITH_AXIS, combined
 
 
 @given(linear_maps(small_integers=True))
@@ -50,7 +50,7 @@ def test_each_family_obeys_the_laws(name: str, shape: tuple[int, ...], data: Any
 @given(data=st.data())
 def test_each_combination_obeys_the_laws(name: str, data: Any) -> None:
     space = data.draw(spaces(2))
-    check_linear_map((COMBINED | WIDENING)[name](data.draw, space, True, 1), exact=True)
+    check_linear_map(combined((COMBINED | WIDENING)[name], data.draw, space, True, 1), exact=True)
 
 
 @settings(max_examples=15)

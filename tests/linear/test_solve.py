@@ -211,7 +211,7 @@ def test_bands_and_triangles_are_those_of_scipy() -> None:
 def test_a_recurrence_is_solved_in_one_pass_and_makes_nothing_dense(monkeypatch: pytest.MonkeyPatch) -> None:
     n = 1_000_000
     links = np.full(n, 0.5)
-    for name in ("probes", "todense", "images", "gmres"):
+    for name in ("probes", "matrix_of", "images", "gmres"):
         monkeypatch.setattr(general, name, None)
     monkeypatch.setattr(as_matrix, "todense", None)
     L = ct.scale(numbers(n)) >> linear.recurrence(links) >> linear.recurrence(numbers(n), reverse=True).T
@@ -226,7 +226,7 @@ def test_a_recurrence_is_solved_in_one_pass_and_makes_nothing_dense(monkeypatch:
 
 def test_a_large_map_is_solved_without_its_array(monkeypatch: pytest.MonkeyPatch) -> None:
     n = 200_000
-    monkeypatch.setattr(general, "todense", None)
+    monkeypatch.setattr(general, "matrix_of", None)
     u = numbers(n) / n
     L = ct.scale(3 + numbers(n) / 10) + linear.outer(u, numbers(n))
     b = numbers(n, seed=8)

@@ -18,13 +18,13 @@ from catad.category.wiring import Builder
 from catad.linear.products import MapProduct, cost_of_wiring, left, multiply, right
 from catad.linear.structure import Structure
 from catad.linear.sums import added
-from catad.planner.chains.cache import _graph, of_structure
+from catad.planner.chains.cache import of_structure
 from catad.planner.chains.factors import factors_of
 from catad.planner.heuristics import Work
 from catad.planner.network import sets
 from catad.planner.network.bound import bound
 from catad.planner.network.kinds import Kinds
-from catad.planner.network.linear_graph import LinearGraph
+from catad.planner.network.linear_graph import LinearGraph, graph_at
 from catad.planner.network.search import Search
 from catad.planner.plan import Plan, forget, plan
 from catad.planner.request import Request
@@ -149,7 +149,7 @@ def drawn(start: int, kinds: tuple[str, ...] = KINDS) -> Any:
         program = random_program(seed, 4 + seed % 7, kinds, 7)
         planned = plan(program.f, *program.point, mode="elimination", cost="operations")
         assert planned.structure is not None
-        graph = _graph(planned.structure, factors_of(planned.structure))
+        graph = graph_at(planned.structure, factors_of(planned.structure))
         arrays = [k for edge in graph.edges for part in edge.state for k in set(part.ids)]
         if not 2 <= len(graph.inner) <= 7 or planned.kind != "order" or len(arrays) > len(set(arrays)):
             continue

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.planner.chains.cache import _graph
 from catad.planner.chains.factors import factors_of
-from catad.planner.heuristics import Work
+from catad.planner.heuristics import OutOfWork, Work
 from catad.planner.network import sets
-from catad.planner.network.kinds import Kinds, OutOfWork
+from catad.planner.network.kinds import Kinds
+from catad.planner.network.linear_graph import graph_at
 from catad.planner.network.search import LARGER, Search
 from catad.planner.plan import forget, plan
 from tests.planner.forks import MULTIPLIED, Program, matrix, random_program
@@ -22,7 +22,7 @@ KINDS = (*MULTIPLIED, "dense", "dense")
 
 def graph_of(program: Program) -> tuple[ct.LinearMap, Search, Kinds]:
     _, linear = ct.linearize(program.f, *program.point)
-    graph = _graph(linear.structure, factors_of(linear.structure))
+    graph = graph_at(linear.structure, factors_of(linear.structure))
     kinds = Kinds(graph, None, Work(10**7))
     return linear, Search(graph, kinds, None, False), kinds
 

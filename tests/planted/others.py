@@ -365,7 +365,7 @@ BUGS = [
     Bug(
         "integers are compared in the narrower dtype",
         "traced/arrays/operators.py",
-        "vars_ = [_cast(trace, var, np.dtype(np.int64)) if var and _is_late_int(var) else var for var in vars_]",
+        "vars_ = [cast(trace, var, np.dtype(np.int64)) if var and _is_late_int(var) else var for var in vars_]",
         "pass",
         "traced/test_ints_beside_narrow_arrays.py",
     ),

@@ -87,6 +87,43 @@ def while_loop(a, b):
     return x, n
 
 
+def while_that_binds(a, b):
+    n = 0
+    while (a := a - 1.5) > 0 and (b := b + 0.5) < 4:
+        n += 1
+        if n > 9:
+            break
+    else:
+        n += 100
+    return a, b, n
+
+
+def while_that_binds_and_leaves(a, b):
+    n = 0
+    for i in range(12):
+        while (a := a - 0.5) > 2.0:
+            n += 1
+            if n > 9:
+                break
+        else:
+            if b < 0:
+                continue
+            if a < -1:
+                break
+            a = a + i
+        n += 10
+    return a, n
+
+
+def bound_where_it_is_reached(a, b):
+    if a > 0 and (b := b + 1) > 2:
+        return b, a, b * 10, 1.0
+    c = (b := b * 2) if a > 1 else (b := b - 1) if b > 0 else b
+    t = 0 < a < (b := b + 5) < 8
+    s = a > 1 or (b := b - 2.5)
+    return b, c, t * 1.0, s * 1.0
+
+
 def while_true_return(a, b):
     x = a
     k = 0
@@ -216,6 +253,9 @@ EXAMPLES = [
     early_returns,
     nested_loops,
     while_loop,
+    while_that_binds,
+    while_that_binds_and_leaves,
+    bound_where_it_is_reached,
     while_true_return,
     continue_loop,
     tuples,

@@ -252,6 +252,19 @@ def spread(x, y):
         y[2 * i + 1] = x[len(x) - 1 - i] * x[i // 2]
 
 
+@ct.kernel
+def stepped(x, o):
+    i = ct.simt.grid(1)
+    if i < len(x):
+        v, n = 3.0 * x[i], 0
+        while (v := v - 0.75) > 0.0:
+            o[i] += v
+            n += 1
+        while (v := v + 0.5) < 1.0 and n < 9:
+            n += 1
+        o[i] += n * v
+
+
 CASES = {
     "guarded": Case(guarded[3, 4], (drawn(10), np.zeros(10))),
     "root": Case(root[3, 4], (np.array([1.0, 2.0, 0.0, 4.25, 0.5, 1.0]), drawn(6))),
@@ -275,5 +288,6 @@ CASES = {
     "digits": Case(digits[2, 8], (drawn(3, 4), np.zeros((4, 3)))),
     "volume": Case(volume[(2, 1, 3), (2, 3, 1)], (drawn(3, 2, 3), np.zeros((3, 2, 3)))),
     "spread": Case(spread[2, 4], (drawn(7), drawn(15))),
+    "stepped": Case(stepped[2, 4], (drawn(7), np.zeros(7))),
 }
 """Every kernel, by name."""

@@ -382,6 +382,22 @@ def wt_try(x: Any) -> Any:
 
 
 @pytest.mark.quick(15)
+@program
+def binding_test_whose_else_leaves(x: Any) -> Any:
+    y, n = x * 3.0, 0.0
+    for i in range(12):
+        while (y := y - 0.4).sum() > 2.0:
+            n = n + y.max()
+        else:
+            if y.sum() < -4.0:
+                break
+            if i < 3:
+                continue
+            y = y + 0.3 * x
+        n = n + 10.0
+    return y * n
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_loops_are_left_as_in_python(name: str) -> None:
     for x in POINTS:

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine.cpu.run import mutation_tags
+from catad.engine.cpu.run import unchanged_arrays as looks
 from catad.traced import mutation_checks
 from catad.traced.captured import Captured
 
 RNG = np.random.default_rng(0)
-needs_tags = pytest.mark.skipif(not mutation_tags.supported(), reason="this processor has no such instructions")
+needs_tags = pytest.mark.skipif(not looks.can_tag(), reason="this processor has no such instructions")
 
 
 MANY, FEW = 20_001, 1_062  # numbers of an array: four have more than `watched.LARGE` bytes in all, or less
@@ -170,7 +170,7 @@ def test_calls_raise_where_weights_changed(looks: int) -> None:
 @pytest.mark.parametrize("size", [0, 1, 1023, 4096, 4097, 30_000])
 def test_tags_are_those_of_the_bits(size: int, dtype: Any) -> None:
     array = RNG.integers(0, 2, size).astype(dtype)
-    found = mutation_tags.Tags([array, array[1:]], [array.copy(), array[1:].copy()])
+    found = looks.Looks([array, array[1:]], [array.copy(), array[1:].copy()], tagged=True)
     assert found.same()
     bits = bits_of(array)
     for place in RNG.integers(0, max(1, bits.size), 50 if size else 0):
@@ -183,7 +183,7 @@ def test_tags_are_those_of_the_bits(size: int, dtype: Any) -> None:
 def words_that_are_missed() -> list[int]:
     """The words of two blocks whose change leaves the tags as they are."""
     array = RNG.integers(0, 1 << 62, 1024)
-    found, missed = mutation_tags.Tags([array], [array.copy()]), []
+    found, missed = looks.Looks([array], [array.copy()], tagged=True), []
     for place in range(array.size):
         array[place] ^= 1 << (place % 62)
         if found.same():
@@ -198,12 +198,13 @@ def test_a_tag_that_leaves_words_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted bug: the sum of a block leaves out one product of sixteen."""
     assert words_that_are_missed() == []
     product = re.compile(r"(%\w+) = call <8 x i64> @llvm\.x86\.pclmulqdq")
-    plain = mutation_tags._text()
+    names = ["apart", "fill", "differ"]
+    plain = looks._text(names)
     for last in [found[1] for found in product.finditer(plain)][15::16]:
         plain = re.sub(rf"(xor <8 x i64> %\w+), {last}\n", r"\1, zeroinitializer\n", plain)
-    monkeypatch.setattr(mutation_tags, "_text", lambda: plain)
-    mutation_tags._functions.cache_clear()
+    monkeypatch.setattr(looks, "_text", lambda names: plain)
+    looks._functions.cache_clear()
     try:
         assert words_that_are_missed() == [place for place in range(1024) if place % 128 >= 120]
     finally:
-        mutation_tags._functions.cache_clear()
+        looks._functions.cache_clear()

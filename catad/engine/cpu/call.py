@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from array import array
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from catad.category.spaces import Tensor
 from catad.engine.cpu.nests.blocks import Blocks, Totals
 from catad.engine.cpu.nests.folds import TILE, Folds
 from catad.engine.cpu.nests.nest import Nest, with_few_states
@@ -17,7 +17,6 @@ from catad.engine.cpu.run.kernel import code_of
 from catad.engine.stages.layout import BLOCKS, FOLDS, LINE, TOTALS, Layout
 from catad.engine.stages.table import Table
 from catad.engine.text.cascade import folded
-from catad.values.buffers import address
 
 GRAIN = 1 << 16  # below this many indices one thread is faster (measured on 2-core x86-64 machines)
 _NESTS: dict[str, type[Nest]] = {FOLDS: Folds, TOTALS: Totals, BLOCKS: Blocks}
@@ -43,34 +42,9 @@ class Call:
         self.units = -(-self.sizes[-1] // TILE) if self.tiled else units  # of a row
 
     @property
-    def text(self) -> str:
-        """The LLVM text."""
-        return self.code.text
-
-    @property
-    def seconds(self) -> float:
-        """The time that compiling took."""
-        return self.code.seconds
-
-    def run(self, arrays: Sequence[Any], outs: Sequence[Any], more: Sequence[int] = ()) -> None:
-        """Runs a kernel without tiles on arrays and writes the results into `outs`; `more` ends the table."""
-        self.start(self.packed(arrays, outs, more))
-
-    def room(self) -> Any:
-        """The memory for the totals of tiles, 8 bytes for each number."""
-        return np.empty((self.rows * self.units, self.states), np.int64)
-
-    def packed(self, arrays: Sequence[Any], outs: Sequence[Any], more: Sequence[int]) -> array[int]:
-        """The table for these arrays."""
-        return self.table.filled([address(a) for a in arrays], [address(a) for a in outs], more)
-
-    def start(self, table: array[int]) -> None:
-        """Does all of the work, in threads where it is large."""
-        pool.run(self.code, "kernel", table, self.ranges(), self.work)
-
-    def finish(self, table: array[int]) -> None:
-        """Joins the totals once all tiles have left them."""
-        self.code.run("finish", table, (0, self.rows, 0, 0), 0)
+    def room(self) -> Tensor:
+        """The space of the totals of tiles, 8 bytes for each number."""
+        return Tensor((self.rows * self.units, max(self.states, 1)), np.dtype(np.int64))
 
     @property
     def whole(self) -> list[tuple[int, int, int, int]]:

@@ -63,40 +63,28 @@ class Turns:
             one = place(base, w.set(f"mul i64 {k}, 3"))
             return [word(one, str(j)) for j in range(3)]
 
-        def move(m: str) -> None:
+        given, words, listed, many = (word("%t", str(k)) for k in range(HEAD))
+        plan, moves = pointer("%room"), pointer(listed)
+        w.copy(pointer(given), plan, w.set(f"mul i64 {words}, 8"))
+        with w.each("0", many) as m:
             where, which, far = triple(moves, m)
             own = w.set(f"icmp slt i64 {which}, 0")
             known = w.set(f"select i1 {own}, i64 0, i64 {which}")
             begin = w.set(f"select i1 {own}, i64 %room, i64 {word('%t', w.set(f'add i64 {known}, {HEAD}'))}")
             w.do(f"store i64 {w.set(f'add i64 {begin}, {far}')}, ptr {place(plan, where)}")
-
-        given, words, listed, many = (word("%t", str(k)) for k in range(HEAD))
-        plan, moves = pointer("%room"), pointer(listed)
-        w.copy(pointer(given), plan, w.set(f"mul i64 {words}, 8"))
-        w.loop("0", many, move)
         size, last, count = (word(plan, str(k)) for k in range(3))
-
-        def turn(k: str) -> None:
+        with w.each("%first", "%last") as k:
             row = w.least(w.set(f"mul i64 {k}, {size}"), last)
-
-            def call(c: str) -> None:
-                own = place(plan, w.set(f"add i64 3, {w.set(f'mul i64 {c}, {CALL}')}"))
-                code, table = pointer(word(own, "0")), pointer(word(own, "1"))
-                numbers = [word(own, str(2 + j)) for j in range(4)]
-                entries, listed = word(own, "6"), pointer(word(own, "7"))
-
-                def go_on(m: str) -> None:
+            with w.each("0", count) as c:
+                call = place(plan, w.set(f"add i64 3, {w.set(f'mul i64 {c}, {CALL}')}"))
+                code, table = pointer(word(call, "0")), pointer(word(call, "1"))
+                numbers = [word(call, str(2 + j)) for j in range(4)]
+                entries, listed = word(call, "6"), pointer(word(call, "7"))
+                with w.each("0", entries) as m:
                     entry, start, step = triple(listed, m)
                     far = w.set(f"mul i64 {row}, {step}")
                     w.do(f"store i64 {w.set(f'add i64 {start}, {far}')}, ptr {place(table, entry)}")
-
-                w.loop("0", entries, go_on)
-                given = ", ".join(["ptr " + table, *[f"i64 {one}" for one in numbers]])
-                w.do(f"call void {code}({given})")
-
-            w.loop("0", count, call)
-
-        w.loop("%first", "%last", turn)
+                w.do(f"call void {code}({', '.join(['ptr ' + table, *[f'i64 {one}' for one in numbers]])})")
         return w.module([w.text("rows", "ptr %t, i64 %first, i64 %last, i64 %room, i64 %d")]) + METADATA
 
 
@@ -150,16 +138,6 @@ class ByRows:
         kernels = [(one.call.code, name) for one in members for name in ("kernel", "finish")[: 1 + one.call.tiled]]
         self.kernels = [*dict.fromkeys(kernels)]  # their addresses follow those of the arrays
         self._lay_out(rooms)
-
-    @property
-    def text(self) -> str:
-        """The LLVM text of the stages, and of what runs them in turn."""
-        return "\n".join([*[one.call.text for one in self.members], self.code.text])
-
-    @property
-    def seconds(self) -> float:
-        """The time that compiling took."""
-        return sum([one.call.seconds for one in self.members])
 
     def _lay_out(self, rooms: Sequence[Tensor]) -> None:
         """Make the plan; what the stages exchange, and totals of tiles, lie behind it in a room."""

@@ -89,6 +89,12 @@ class Part(Protocol):
     def seconds(self) -> float: ...
 
 
+class Way(Part, Protocol):
+    """Compiled code for arrays that lie in memory in some way."""
+
+    def run(self, arrays: Sequence[Any], outs: Sequence[Any]) -> None: ...
+
+
 def start(device: Device, code: Code, units: int, numbers: array[int], arrays: Sequence[Any]) -> None:
     """Start a kernel that has so many units of work, one for a thread, unless there is none."""
     if units:

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from catad.category.spaces import Tensor
-from catad.engine.backend import Way
 from catad.engine.cuda.folds import ROW, FoldRows, Folds, Tiled
-from catad.engine.cuda.kernel import Code, Device, Launched, Part, Strides, code_of
+from catad.engine.cuda.kernel import Code, Device, Launched, Part, Strides, Way, code_of
 from catad.engine.cuda.lanes import Lanes
 from catad.engine.cuda.maps import PIECE, Points, Wide, wide
 from catad.engine.cuda.scans import GROUP, LONGEST, Again, Looking, Scans

@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 
 from catad.category.spaces import Tensor
 from catad.engine import profile
-from catad.engine.backend import Way
-from catad.engine.cuda.kernel import Compiled, Device, Strides
+from catad.engine.cuda.kernel import Compiled, Device, Strides, Way
 from catad.engine.stages.layout import strides_of
 from catad.errors import CannotPrint
 from catad.errors.notices import tell

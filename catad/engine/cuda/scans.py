@@ -20,17 +20,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from catad import scalar
 from catad.engine.cuda.folds import Tiles
 from catad.engine.cuda.intrinsics import WARP, Simt
 from catad.engine.cuda.lanes import Lanes
 from catad.engine.cuda.maps import MOST_NUMBERS, Points, Wide
 from catad.engine.stages.layout import Kernel
 from catad.engine.stages.scan_of_tiles import Join, joins
-from catad.engine.text.cascade import Numbers, copy, folded
-from catad.engine.text.numbers import called, memory_type
+from catad.engine.text.cascade import Doubt, Numbers, copy, folded, join, leaves_range
+from catad.engine.text.numbers import memory_type
 from catad.errors import CannotPrint
-from catad.scalar.printing.llvm_writer import Writer, literal, llvm_type
+from catad.scalar.printing.llvm_writer import Writer, llvm_type
 
 GROUP = WARP
 LONGEST = 128  # operations of all joins: a product of 4 x 4 matrices has 112, and takes all registers of a thread
@@ -94,7 +93,7 @@ class Scans(Tiles):
         every = self._all(self.tiles, outer)
         self.thread, self.lane, self.warp = simt.thread(), simt.lane(), simt.warp()
         self.mine, self.other, self.before, self.start = (self._slots() for _ in range(4))
-        self.doubt = w.slot("i1")
+        self.doubt = Doubt(w, w.slot("i1"), results=True)
         taken = simt.shared("i64", 1)
         kinds = [memory_type(d) for _, _, d in self.states]
         self.of_warps = [simt.shared(kind, self.threads // WARP) for kind in kinds]
@@ -123,7 +122,7 @@ class Scans(Tiles):
 
     def _tile(self, u: str, row: str, tile: str, index: list[str], states: dict[tuple[int, int], str]) -> None:
         w = self.w
-        w.do(f"store i1 false, ptr {self.doubt}")
+        w.do(f"store i1 false, ptr {self.doubt.place}")
         start, mine = w.set(f"mul nuw nsw i64 {tile}, {self.tile}"), w.set(f"mul nuw nsw i64 {self.thread}, {self.per}")
         begin = w.set(f"add nuw nsw i64 {start}, {mine}")
         end = w.least(w.set(f"add nuw nsw i64 {begin}, {self.per}"), self.n)
@@ -138,7 +137,7 @@ class Scans(Tiles):
         w.when(first_warp, lambda: self._look_back(u, row, tile))
         self.simt.barrier()
         w.when(some, lambda: self._go_through(begin, end, tile, index, states))
-        doubtful = w.set(f"load i1, ptr {self.doubt}")
+        doubtful = w.set(f"load i1, ptr {self.doubt.place}")
         w.when(doubtful, lambda: self._note(row))
 
     def _note(self, row: str) -> None:
@@ -151,66 +150,16 @@ class Scans(Tiles):
         if "join" not in self.w.support:
             self._print_join()
         places = [side(k, i) for side in (left, right, out) for k, i, _ in self.states]
-        self.w.do(f"call void @join({', '.join([f'ptr {place}' for place in (*places, self.doubt)])})")
+        self.w.do(f"call void @join({', '.join([f'ptr {place}' for place in (*places, self.doubt.place)])})")
 
     def _print_join(self) -> None:
         """The function that joins, which LLVM puts in its places: it is printed once."""
-        whole, doubt, names = self.w, self.doubt, [f"%{side}{m}" for side in "abc" for m in range(len(self.states))]
-        self.w, self.doubt = whole.beside(), "%doubt"
-        at = {(side, k, i): f"%{side}{m}" for side in "abc" for m, (k, i, _) in enumerate(self.states)}
-        self._written_join(*[lambda k, i, side=side: at[side, k, i] for side in "abc"])
+        whole, names = self.w, [f"%{side}{m}" for side in "abc" for m in range(len(self.states))]
+        w, at = whole.beside(), {(side, k, i): f"%{side}{m}" for side in "abc" for m, (k, i, _) in enumerate(self.states)}
+        left, right, out = [lambda k, i, side=side: at[side, k, i] for side in "abc"]
+        join(w, self.part.body, left, right, out, Doubt(w, "%doubt", results=True))
         given = ", ".join([f"ptr {name}" for name in (*names, "%doubt")])
-        whole.support["join"] = self.w.text("join", given, "internal", "alwaysinline nounwind")
-        self.w, self.doubt = whole, doubt
-
-    def _written_join(self, left: Numbers, right: Numbers, out: Numbers) -> None:
-        w = self.w
-        for k, op in enumerate(self.part.body.ops):
-            if op.kind != "fold":
-                continue
-            dtypes = [d for a, _, d in self.states if a == k]
-            a, b = (
-                [w.set(f"load {llvm_type(d)}, ptr {side(k, i)}") for i, d in enumerate(dtypes)] for side in (left, right)
-            )
-            made = called(w, op.data, [*dtypes, *dtypes], [*a, *b])
-            if _may_round(op.data, dtypes):
-                least = [self._least(value, d) for value, d in zip(b, dtypes, strict=True)]
-                other = called(w, op.data, [*dtypes, *dtypes], [*a, *least])
-                for one, two, dtype in zip(made, other, dtypes, strict=True):
-                    self._suspect(one, two, dtype)
-            for i, (value, dtype) in enumerate(zip(made, dtypes, strict=True)):
-                w.do(f"store {llvm_type(dtype)} {value}, ptr {out(k, i)}")
-
-    def _least(self, value: str, dtype: np.dtype) -> str:
-        """The number, or the least normal one in the place of a smaller one."""
-        if dtype.kind != "f":
-            return value
-        w, kind, tiny = self.w, llvm_type(dtype), literal(np.finfo(dtype).tiny, dtype)
-        small = w.set(f"fcmp olt {kind} {self._size(value, dtype)}, {tiny}")
-        return w.set(f"select i1 {small}, {kind} {tiny}, {kind} {value}")
-
-    def _size(self, value: str, dtype: np.dtype) -> str:
-        return self.w.intrinsic(f"llvm.fabs.f{8 * dtype.itemsize}", llvm_type(dtype), f"{llvm_type(dtype)} {value}")
-
-    def _suspect(self, one: str, two: str, dtype: np.dtype) -> None:
-        if dtype.kind != "f":
-            return
-        w, kind, about = self.w, llvm_type(dtype), np.finfo(dtype)
-        self._suspect_size(one, dtype)
-        change = self._size(w.set(f"fsub {kind} {two}, {one}"), dtype)
-        bound = w.set(f"fmul {kind} {self._size(one, dtype)}, {literal(4 * about.eps, dtype)}")
-        large = w.set(f"fcmp ogt {kind} {change}, {literal(about.tiny, dtype)}")
-        self._doubt(w.set(f"and i1 {large}, {w.set(f'fcmp ogt {kind} {change}, {bound}')}"))
-
-    def _suspect_size(self, value: str, dtype: np.dtype) -> None:
-        """A doubt where a number is infinite or NaN."""
-        if dtype.kind == "f":
-            kind = llvm_type(dtype)
-            self._doubt(self.w.set(f"fcmp uge {kind} {self._size(value, dtype)}, {literal(np.inf, dtype)}"))
-
-    def _doubt(self, condition: str) -> None:
-        before = self.w.set(f"load i1, ptr {self.doubt}")
-        self.w.do(f"store i1 {self.w.set(f'or i1 {before}, {condition}')}, ptr {self.doubt}")
+        whole.support["join"] = w.text("join", given, "internal", "alwaysinline nounwind")
 
     # -- the elements of a thread, folded
 
@@ -222,9 +171,9 @@ class Scans(Tiles):
             part.element(at, bases, strides, positions, bool(part.guards), self.mine).run(False)
         for k, op in enumerate(part.body.ops):
             dtypes = [d for a, _, d in self.states if a == k]
-            if op.kind == "fold" and _may_round(op.data, dtypes):
+            if op.kind == "fold" and leaves_range(op.data, dtypes):
                 for i, dtype in enumerate(dtypes):
-                    self._suspect_size(w.set(f"load {llvm_type(dtype)}, ptr {self.mine(k, i)}"), dtype)
+                    self.doubt.infinite(w.set(f"load {llvm_type(dtype)}, ptr {self.mine(k, i)}"), dtype)
 
     # -- within the block
 
@@ -267,13 +216,8 @@ class Scans(Tiles):
 
     def _wait(self, word: str) -> None:
         """Until a word is set."""
-        w = self.w
-        head, out = w.name("look"), w.name("seen")
-        w.do(f"br label %{head}")
-        w.label(head)
-        seen = self.simt.load_word(word)
-        w.do(f"br i1 {w.set(f'icmp ne i64 {seen}, 0')}, label %{out}, label %{head}")
-        w.label(out)
+        with self.w.repeated(lambda: self.w.set(f"icmp eq i64 {self.simt.load_word(word)}, 0")):
+            pass
 
     def _look_back(self, u: str, row: str, tile: str) -> None:
         """The first warp finds the total of all before the tile, leaves it for the block, and leads the next group."""
@@ -336,11 +280,6 @@ class Scans(Tiles):
         first = w.set(f"xor i1 {w.set(f'or i1 {behind}, {inner}')}, true")
         w.when(first, lambda: element(begin, True))
         w.loop(w.set(f"add nuw nsw i64 {begin}, {w.set(f'zext i1 {first} to i64')}"), end, lambda i: element(i, False))
-
-
-def _may_round(op: scalar.Function, dtypes: Sequence[np.dtype]) -> bool:
-    """True where a fold of floats may leave their range: minima and maxima do not."""
-    return any(d.kind == "f" for d in dtypes) and scalar.recognise(op) not in ("min", "max")
 
 
 class Again(Lanes):

@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import Any
 
 from catad.category.wiring import Box, Wiring
-from catad.engine.backend import Step, Way
+from catad.engine.backend import Step
 from catad.engine.cuda.boxes import kernels_of
 from catad.engine.cuda.fuse_producers import Producer, fused_producers
-from catad.engine.cuda.kernel import Device, Strides
+from catad.engine.cuda.kernel import Device, Strides, Way
 from catad.engine.cuda.launch import way_of
 from catad.engine.cuda.rows import by_rows
 from catad.engine.cuda.runner import StageRunner, Standalone

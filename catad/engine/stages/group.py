@@ -7,7 +7,7 @@ softmax and layer norms along rows, or what the threads of a block exchange in s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -171,16 +171,23 @@ def united(
 def in_order(units: Sequence[Sequence[int]], reads: Sequence[Collection[int]], makes: Mapping[int, int]) -> list[Sequence[int]]:
     """Units of items, each behind those that make what it reads; `makes` has the item that makes a wire."""
     of = {g: k for k, unit in enumerate(units) for g in unit}
-    done: list[Sequence[int]] = []
-    seen: set[int] = set()
-    stack = [(k, False) for k in reversed(range(len(units)))]
+
+    def needs(k: int) -> set[int]:
+        return {of[makes[w]] for g in units[k] for w in reads[g] if w in makes and makes[w] in of} - {k}
+
+    return [units[k] for k in behind(len(units), needs)]
+
+
+def behind(count: int, needs: Callable[[int], Collection[int]]) -> list[int]:
+    """So many items, each behind those that it needs, otherwise as they stand."""
+    done, seen = list[int](), set[int]()
+    stack = [(k, False) for k in reversed(range(count))]
     while stack:
         k, ready = stack.pop()
         if ready:
-            done.append(units[k])
+            done.append(k)
         elif k not in seen:
             seen.add(k)
             stack.append((k, True))
-            needs = {of[makes[w]] for g in units[k] for w in reads[g] if w in makes and makes[w] in of}
-            stack += [(other, False) for other in sorted(needs - {k}, reverse=True)]
+            stack += [(other, False) for other in sorted(needs(k), reverse=True)]
     return done

@@ -10,8 +10,8 @@ for every number of threads.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from catad.engine.stages.body import Body, state_dtypes
 from catad.engine.text.numbers import called, cast
 from catad.scalar import Function
 from catad.scalar.ir import postorder
-from catad.scalar.printing.llvm_writer import Writer, llvm_type
+from catad.scalar.printing.llvm_writer import Writer, literal, llvm_type
 
 LEAF = 32  # elements that one state folds
 SHIFT = 3  # `RADIX` is two to this
@@ -59,8 +59,57 @@ def rounds(body: Body) -> bool:
     return False
 
 
-def join(w: Writer, body: Body, left: Numbers, right: Numbers, out: Numbers) -> None:
-    """`out = op(left, right)` for all folds."""
+class Doubt:
+    """A truth value at a place: whether totals that are joined may lead elsewhere than a line from its beginning would.
+
+    A total may leave the range of floats where no state does. With `results`, so may what is joined.
+    """
+
+    def __init__(self, w: Writer, place: str, results: bool) -> None:
+        self.w, self.place, self.results = w, place, results
+
+    def note(self, condition: str) -> None:
+        """There is doubt where a condition holds."""
+        before = self.w.set(f"load i1, ptr {self.place}")
+        self.w.do(f"store i1 {self.w.set(f'or i1 {before}, {condition}')}, ptr {self.place}")
+
+    def _size(self, value: str, dtype: np.dtype) -> str:
+        return self.w.intrinsic(f"llvm.fabs.f{8 * dtype.itemsize}", llvm_type(dtype), f"{llvm_type(dtype)} {value}")
+
+    def infinite(self, value: str, dtype: np.dtype) -> None:
+        """Note where a number is infinite or NaN."""
+        if dtype.kind == "f":
+            kind = llvm_type(dtype)
+            self.note(self.w.set(f"fcmp uge {kind} {self._size(value, dtype)}, {literal(np.inf, dtype)}"))
+
+    def least(self, value: str, dtype: np.dtype) -> str:
+        """The number, or the least normal one in the place of a smaller one."""
+        if dtype.kind != "f":
+            return value
+        w, kind, tiny = self.w, llvm_type(dtype), literal(np.finfo(dtype).tiny, dtype)
+        small = w.set(f"fcmp olt {kind} {self._size(value, dtype)}, {tiny}")
+        return w.set(f"select i1 {small}, {kind} {tiny}, {kind} {value}")
+
+    def joined(self, one: str, other: str, dtype: np.dtype) -> None:
+        """Note where what is joined differs from `other`, which the least normal numbers make, in more than what is smaller."""
+        if dtype.kind != "f":
+            return
+        w, kind, about = self.w, llvm_type(dtype), np.finfo(dtype)
+        if self.results:
+            self.infinite(one, dtype)
+        change = self._size(w.set(f"fsub {kind} {other}, {one}"), dtype)
+        bound = w.set(f"fmul {kind} {self._size(one, dtype)}, {literal(4 * about.eps, dtype)}")
+        large = w.set(f"fcmp ogt {kind} {change}, {literal(about.tiny, dtype)}")
+        self.note(w.set(f"and i1 {large}, {w.set(f'fcmp ogt {kind} {change}, {bound}')}"))
+
+
+def leaves_range(op: Function, dtypes: Sequence[np.dtype]) -> bool:
+    """True where a fold of floats may leave their range: minima and maxima do not."""
+    return any(d.kind == "f" for d in dtypes) and scalar.recognise(op) not in ("min", "max")
+
+
+def join(w: Writer, body: Body, left: Numbers, right: Numbers, out: Numbers, doubt: Doubt | None = None) -> None:
+    """`out = op(left, right)` for all folds; there may be doubt about it."""
     for k, op in enumerate(body.ops):
         if op.kind == "fold":
             dtypes = state_dtypes(body, op)
@@ -69,6 +118,10 @@ def join(w: Writer, body: Body, left: Numbers, right: Numbers, out: Numbers) -> 
             )
             results = scalar.result_types(op.data, (*dtypes, *dtypes))
             made = called(w, op.data, [*dtypes, *dtypes], [*a, *b])
+            if doubt is not None and leaves_range(op.data, dtypes):
+                least = [doubt.least(value, dtype) for value, dtype in zip(b, dtypes, strict=True)]
+                for pair in zip(made, called(w, op.data, [*dtypes, *dtypes], [*a, *least]), dtypes, strict=True):
+                    doubt.joined(*pair)
             for i, (value, given, dtype) in enumerate(zip(made, results, dtypes, strict=True)):
                 w.do(f"store {llvm_type(dtype)} {cast(w, value, given, dtype)}, ptr {out(k, i)}")
 
@@ -179,20 +232,19 @@ class Cascade:
         w.when(w.set(f"icmp ne i64 {count}, 0"), lambda: self._levels(0, level))
 
 
-def leaves(w: Writer, begin: str, end: str, leaf: Callable[[str, str], None], size: int = LEAF) -> None:
-    """The parts of a range that one state folds."""
-    w.loop(begin, end, lambda start: leaf(start, w.least(w.set(f"add i64 {start}, {size}"), end)), size)
+@contextmanager
+def leaves(w: Writer, begin: str, end: str, size: int = LEAF) -> Iterator[tuple[str, str]]:
+    """A loop over the parts of a range that one state folds, each from the first of these to before the second."""
+    with w.each(begin, end, size) as start:
+        yield start, w.least(w.set(f"add i64 {start}, {size}"), end)
 
 
 def halve(w: Writer, body: Body, state: Callable[[str], Numbers], width: int) -> None:
     """Join so many states, a power of 2, that lie side by side: the second half into the first, until one is left."""
     while width > 1:
         width //= 2
-
-        def half(s: str, width: int = width) -> None:
+        with w.each("0", str(width)) as s:
             join(w, body, state(s), state(w.set(f"add i64 {s}, {width}")), state(s))
-
-        w.loop("0", str(width), half)
 
 
 def neighbours(w: Writer, count: str, pair: Callable[[str, str], None]) -> None:

@@ -208,12 +208,10 @@ class Places:
             begin = w.least(n, str(LEAF))
             w.loop("1", begin, step)
 
-        def leaf(start: str, stop: str) -> None:
+        with leaves(w, begin, n) as (start, stop):
             self._next_leaf(cascade, start, begin)
             step(start, anew=True)
             w.loop(w.set(f"add i64 {start}, 1"), stop, step)
-
-        leaves(w, begin, n, leaf)
         cascade.total()
 
     def _next_leaf(self, cascade: Cascade, start: str, begin: str) -> None:

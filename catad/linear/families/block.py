@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 Wires = "Sequence[Wire | None]"
 
 
-def _of(slots: Sequence[Wire], part: Placed) -> list[Wire]:
-    return [slots[k] for k in part[1]]
-
-
 def _listed(parts: Sequence[Placed], between: str) -> str:
     """The kinds of a few parts; of many, how many there are."""
     if len(parts) > 4 or any(isinstance(part[0], (Chain, Sum)) for part in parts):
@@ -58,21 +54,10 @@ class Zero(Structure):
     def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
         return [None] * len(self.cod)
 
-    @property
-    def kind(self) -> str:
-        return "zero"
-
-    @property
-    def nnz(self) -> int:
-        return 0
-
-    @property
-    def bandwidths(self) -> tuple[int, int]:
-        return 0, 0
-
-    @property
-    def entry_count(self) -> int:
-        return 0
+    kind = "zero"
+    nnz = 0
+    bandwidths = (0, 0)
+    entry_count = 0
 
     def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
         return matrix.concatenated(xp, [])
@@ -80,13 +65,7 @@ class Zero(Structure):
     def solver(self, xp: Any, slots: Sequence[Any], rtol: float | None = None) -> Solver:
         raise singular(self, "zero by structure")
 
-    @property
-    def is_zero(self) -> bool:
-        return True
-
-    @property
-    def is_lazy(self) -> bool:
-        return False
+    is_zero = True
 
     def patterns(self) -> Grid:
         return tuple([(None,) * len(self.dom)] * len(self.cod))
@@ -128,7 +107,7 @@ class Block(Structure):
         for line, rows in zip(self.grid, self.groups(1), strict=True):
             for part, column in zip(line, columns, strict=True):
                 if part is not None and any(x is not None for x in xs[column]):
-                    terms = part[0].apply(b, _of(slots, part), xs[column])
+                    terms = part[0].apply(b, by_parts.of_part(slots, part), xs[column])
                     out[rows] = [accumulate(t, u) for t, u in zip(out[rows], terms, strict=True)]
         return out
 
@@ -161,7 +140,7 @@ class Block(Structure):
 
     def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
         return matrix.concatenated(
-            xp, [(part[0].entries(xp, _of(slots, part)), row, column) for part, row, column in self.cells()]
+            xp, [(part[0].entries(xp, by_parts.of_part(slots, part)), row, column) for part, row, column in self.cells()]
         )
 
     def diagonal(self, xp: Any, slots: Sequence[Any], k: int = 0) -> Any:
@@ -179,9 +158,7 @@ class Block(Structure):
         columns, rows = self.widths or ((1,) * len(self.dom), (1,) * len(self.cod))
         return Blocks(self.grid, columns, rows)
 
-    @property
-    def is_grid(self) -> bool:
-        return True
+    is_grid = True
 
     @property
     def leafwise(self) -> Cells | None:
@@ -190,10 +167,6 @@ class Block(Structure):
     @cached_property
     def pieces(self) -> tuple[Structure, ...]:
         return tuple([part[0] for row in self.grid for part in row if part is not None])
-
-    @cached_property
-    def is_lazy(self) -> bool:
-        return any(part.is_lazy for part in self.pieces)
 
     def patterns(self) -> Grid:
         grid, columns, rows = self.blocks
@@ -234,7 +207,7 @@ class Chain(Structure):
     def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
         out = list(xs)
         for part in self.parts:
-            out = part[0].apply(b, _of(slots, part), out)
+            out = part[0].apply(b, by_parts.of_part(slots, part), out)
         return out
 
     @property
@@ -272,7 +245,7 @@ class Chain(Structure):
         return made and max(made, total)
 
     def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
-        made = [part[0].entries(xp, _of(slots, part)) for part in self.parts]
+        made = [part[0].entries(xp, by_parts.of_part(slots, part)) for part in self.parts]
         found = made[0]
         for one in made[1:]:
             found = matrix.joined(xp, found, one)
@@ -292,13 +265,7 @@ class Chain(Structure):
     def pieces(self) -> tuple[Structure, ...]:
         return tuple([part for part, _ in self.parts])
 
-    @cached_property
-    def is_lazy(self) -> bool:
-        return any(part.is_lazy for part in self.pieces)
-
-    @property
-    def is_light(self) -> bool:
-        return True
+    is_light = True
 
     @property
     def weighted_move(self) -> WeightedMove | None:
@@ -315,9 +282,8 @@ class Chain(Structure):
         return chained(self.pieces)
 
 
-@family
-class Sum(Structure):
-    """A sum of maps between the same spaces."""
+class Parallel(Structure):
+    """Base of families whose parts go between the same spaces, beside each other."""
 
     parts: tuple[Placed, ...]
     slots: tuple[Tensor, ...]
@@ -330,6 +296,24 @@ class Sum(Structure):
     def cod(self) -> tuple[Tensor, ...]:
         return self.parts[0][0].cod
 
+    @cached_property
+    def bandwidths(self) -> tuple[int, int]:
+        below, over = zip(*[part.bandwidths for part, _ in self.parts], strict=True)
+        return max(below), max(over)
+
+    def patterns(self) -> Grid:
+        grids = [grid_of(part) for part, _ in self.parts]
+        lines = [zip(*rows, strict=True) for rows in zip(*grids, strict=True)]
+        return tuple([tuple([union(entries) for entries in line]) for line in lines])
+
+
+@family
+class Sum(Parallel):
+    """A sum of maps between the same spaces."""
+
+    parts: tuple[Placed, ...]
+    slots: tuple[Tensor, ...]
+
     @property
     def T(self) -> Sum:
         return Sum(tuple([transposed(part) for part in self.parts]), self.slots)
@@ -337,7 +321,7 @@ class Sum(Structure):
     def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
         out: list[Wire | None] = [None] * len(self.cod)
         for part in self.parts:
-            terms = part[0].apply(b, _of(slots, part), xs)
+            terms = part[0].apply(b, by_parts.of_part(slots, part), xs)
             out = [accumulate(total, term) for total, term in zip(out, terms, strict=True)]
         return out
 
@@ -351,21 +335,16 @@ class Sum(Structure):
         return min(sum(part[0].nnz for part in self.parts), self.rows * self.columns)
 
     @cached_property
-    def bandwidths(self) -> tuple[int, int]:
-        below, over = zip(*[part.bandwidths for part, _ in self.parts], strict=True)
-        return max(below), max(over)
-
-    @cached_property
     def entry_count(self) -> int | None:
         return matrix.added_counts([part.entry_count for part, _ in self.parts])
 
     def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
-        return matrix.concatenated(xp, [(part[0].entries(xp, _of(slots, part)), 0, 0) for part in self.parts])
+        return matrix.concatenated(xp, [(part[0].entries(xp, by_parts.of_part(slots, part)), 0, 0) for part in self.parts])
 
     def diagonal(self, xp: Any, slots: Sequence[Any], k: int = 0) -> Any:
         out = xp.zeros(matrix.span(self.rows, self.columns, k).length, dtype=common_dtype(self.cod))
         for part in self.parts:
-            out = out + part[0].diagonal(xp, _of(slots, part), k)
+            out = out + part[0].diagonal(xp, by_parts.of_part(slots, part), k)
         return out
 
     @property
@@ -375,15 +354,6 @@ class Sum(Structure):
     @cached_property
     def pieces(self) -> tuple[Structure, ...]:
         return tuple([part for part, _ in self.parts])
-
-    @cached_property
-    def is_lazy(self) -> bool:
-        return any(part.is_lazy for part in self.pieces)
-
-    def patterns(self) -> Grid:
-        grids = [grid_of(part) for part in self.pieces]
-        lines = [zip(*rows, strict=True) for rows in zip(*grids, strict=True)]
-        return tuple([tuple([union(entries) for entries in line]) for line in lines])
 
 
 def reached_by(structure: Structure, flags: Sequence[bool]) -> list[bool]:

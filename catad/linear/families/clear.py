@@ -17,12 +17,12 @@ import numpy as np
 
 from catad.category.boxes import Primitive, box
 from catad.category.spaces import Tensor
-from catad.linear.families.gather import Indexing, positions, spread_over
+from catad.linear.families.gather import Indexing, positions, spread_beside, spread_over
 from catad.linear.families.reindex import meet
-from catad.linear.matrix.entries import Entries, of_moves
+from catad.linear.matrix.entries import Moves
 from catad.linear.matrix.patterns import Grid, Pattern, Range
 from catad.linear.solving.solver import Solver, singular
-from catad.linear.structure import Rule, Structure, family
+from catad.linear.structure import Rule, family
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
@@ -79,13 +79,10 @@ class Cleared(Primitive):
         return out
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
-        return Rule(Clear(self.region, ins[0].dtype)) if ins[0].is_float else None
+        return Rule(Clear(self.region, ins[0].dtype))
 
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        return b.add(Cleared((whole_run(size), *self.region)), *ins)
-
-    def __post_init__(self) -> None:
-        self.region = tuple([Run(*axis) for axis in self.region])
+    def carried(self, size: int) -> Cleared:
+        return Cleared((whole_run(size), *self.region))
 
 
 def written_at(xp: Any, how: Indexing, index: Any, x: Any, values: Any) -> Any:
@@ -134,22 +131,10 @@ class ClearedAt(Primitive):
         return written_at(xp, self.how, index, x, 0)
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
-        if not ins[1].is_float:
-            return None
         return Rule(ClearAt(self.how, ins[0].dtype, ins[1].dtype), lambda wires, _: wires[:1])
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        index, x = ins
-        how, x = carried(b, self.how, flags, x, size)
-        return b.add(ClearedAt(how), index, x)
-
-    def __post_init__(self) -> None:
-        self.how = Indexing(*self.how)
-
-
-def carried(b: Builder, how: Indexing, flags: tuple[bool, ...], x: Wire, size: int) -> tuple[Indexing, Wire]:
-    """The indexing of an index array and an array of which one, or both, have a new leading axis; and the second with it."""
-    return how.carried(flags[0], size), x if flags[1] else spread_over(b, x, size)
+        return b.add(ClearedAt(self.how.carried(flags[0], size)), ins[0], *spread_beside(b, ins[1:], flags[1:], size))
 
 
 @box
@@ -171,7 +156,7 @@ class ClearedWhere(Primitive):
         return xp.where(mask, x, xp.zeros((), dtype=x.dtype))
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
-        return Rule(ClearWhere(ins[0].shape, ins[1]), lambda wires, _: wires[:1]) if ins[1].is_float else None
+        return Rule(ClearWhere(ins[0].shape, ins[1]), lambda wires, _: wires[:1])
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         mask, x = ins
@@ -179,45 +164,17 @@ class ClearedWhere(Primitive):
         return b.add(ClearedWhere(), mask, x if flags[1] else spread_over(b, x, size))
 
 
-class _Projection(Structure):
+class _Projection(Moves):
     """The common part of `Clear`, `ClearAt` and `ClearWhere`."""
-
-    dtype: np.dtype[Any]
 
     @property
     def cod(self) -> tuple[Tensor, ...]:
         return self.dom
 
-    @property
-    def kind(self) -> str:
-        return "projection"
-
-    @property
-    def is_monomial(self) -> bool:
-        return True
-
-    @property
-    def is_diagonal(self) -> bool:
-        return True
-
-    @property
-    def is_lazy(self) -> bool:
-        return False
-
-    @property
-    def is_light(self) -> bool:
-        return True
-
-    @property
-    def bandwidths(self) -> tuple[int, int]:
-        return 0, 0
-
-    @property
-    def entry_count(self) -> int:
-        return self.nnz
-
-    def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
-        return of_moves(self, xp, slots)
+    kind = "projection"
+    is_monomial = True
+    is_diagonal = True
+    bandwidths = (0, 0)
 
     def patterns(self) -> Grid:
         return ((Pattern(tuple([Range(n, n, 0, 0) for n in self.dom[0].shape])),),)
@@ -229,20 +186,13 @@ class Clear(_Projection):
 
     region: Region
     dtype: np.dtype[Any]
-
-    @cached_property
-    def dom(self) -> tuple[Tensor, ...]:
-        return (Tensor([axis.size for axis in self.region], self.dtype),)
-
     slots = ()
+    before = property(lambda self: tuple([axis.size for axis in self.region]))
+    box = property(lambda self: Cleared(self.region))
 
     @property
     def T(self) -> Clear:
         return self
-
-    def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
-        (x,) = xs
-        return [None if x is None else b.add(Cleared(self.region), x)[0]]
 
     @cached_property
     def nnz(self) -> int:
@@ -269,10 +219,8 @@ class ClearAt(_Projection):
     how: Indexing
     index_dtype: np.dtype[Any]
     dtype: np.dtype[Any]
-
-    @cached_property
-    def dom(self) -> tuple[Tensor, ...]:
-        return (Tensor(self.how.shape(self.how.src), self.dtype),)
+    before = property(lambda self: self.how.shape(self.how.src))
+    box = property(lambda self: ClearedAt(self.how))
 
     @cached_property
     def slots(self) -> tuple[Tensor, ...]:
@@ -281,10 +229,6 @@ class ClearAt(_Projection):
     @property
     def T(self) -> ClearAt:
         return self
-
-    def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
-        (x,) = xs
-        return [None if x is None else b.add(ClearedAt(self.how), slots[0], x)[0]]
 
     @cached_property
     def nnz(self) -> int:
@@ -304,10 +248,8 @@ class ClearWhere(_Projection):
 
     mask: tuple[int, ...]
     space: Tensor
-
-    @property
-    def dom(self) -> tuple[Tensor, ...]:
-        return (self.space,)
+    dom = property(lambda self: (self.space,))
+    box = property(lambda self: ClearedWhere())
 
     @cached_property
     def slots(self) -> tuple[Tensor, ...]:
@@ -316,10 +258,6 @@ class ClearWhere(_Projection):
     @property
     def T(self) -> ClearWhere:
         return self
-
-    def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
-        (x,) = xs
-        return [None if x is None else b.add(ClearedWhere(), slots[0], x)[0]]
 
     @cached_property
     def nnz(self) -> int:

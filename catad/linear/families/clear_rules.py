@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from catad.linear.families.block import Zero
 from catad.linear.families.clear import Clear, ClearAt, ClearWhere, run
-from catad.linear.families.contract import contract
 from catad.linear.families.delta import Delta, delta
 from catad.linear.families.gather import Gather, ScatterAdd
-from catad.linear.families.plain_rules import push_columns
+from catad.linear.families.plain_rules import push_columns, through
 from catad.linear.families.reindex import Reindex
-from catad.linear.products import MapProduct, Shared, computed, flipped, left, rule
+from catad.linear.products import MapProduct, Shared, flipped, left, rule
 
 if TYPE_CHECKING:
-    from catad.category.wiring import Builder, Wire
+    pass
 
 
 @rule(Clear, Clear)
@@ -51,14 +49,7 @@ def _delta_then_clear(first: Delta, second: Clear | ClearAt | ClearWhere, shared
     if not first.is_diagonal or first.slot is None or set(first.slot) != set(first.out) or first.cod_dtype != first.slot_dtype:
         return push_columns(first, second, shared)
     result = delta(first.out, first.ins, first.out, first.sizes, first.dom_dtype, first.cod_dtype, first.slot_dtype, first.factor)
-
-    def compute(b: Builder, ls: Sequence[Wire], rs: Sequence[Wire]) -> Wire:
-        assert first.slot is not None
-        cleared = second.apply(b, rs, [contract(b, [first.slot], ls, first.out, first.sizes)])[0]
-        assert cleared is not None
-        return cleared
-
-    return MapProduct(result, (computed(compute),))
+    return MapProduct(result, (through(first, second),))
 
 
 rule(Clear, Delta)(flipped(_delta_then_clear))
@@ -67,15 +58,10 @@ rule(ClearWhere, Delta)(flipped(_delta_then_clear))
 
 
 @rule(ClearAt, ClearAt)
-def _the_same(first: ClearAt, second: ClearAt, shared: Shared) -> MapProduct | None:
-    """A projection twice is it once."""
-    return MapProduct(first, (left(0),)) if (0, 0) in shared and first.how == second.how else None
-
-
 @rule(ClearWhere, ClearWhere)
-def _the_same_mask(first: ClearWhere, second: ClearWhere, shared: Shared) -> MapProduct | None:
-    """The same for a mask."""
-    return MapProduct(first, (left(0),)) if (0, 0) in shared else None
+def _the_same(first: ClearAt | ClearWhere, second: ClearAt | ClearWhere, shared: Shared) -> MapProduct | None:
+    """A projection twice is it once."""
+    return MapProduct(first, (left(0),)) if (0, 0) in shared and first == second else None
 
 
 @rule(ClearAt, Gather)

@@ -44,9 +44,6 @@ class Contract(Primitive):
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return (Tensor([self.sizes[label] for label in self.out], widest(*ins)),)
 
-    def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        return self.kernel(())(xp, *arrays)
-
     def kernel(self, ins: tuple[Tensor, ...]) -> Callable[..., Any]:
         if len(self.operands) == 1:
             return place(self.operands[0], self.out, self.sizes)
@@ -56,8 +53,6 @@ class Contract(Primitive):
         from catad.linear.families.delta import delta
 
         floats = [k for k, space in enumerate(ins) if space.is_float]
-        if not floats or not outs[0].is_float:
-            return None
         parts: list[Structure] = []
         slot_labels: list[Labels | None] = []
         for k in floats:

@@ -224,13 +224,7 @@ class Delta(Structure):
             return False
         return len(self.slot) == len(set(self.slot)) == len(self.out) + len(self.ins)
 
-    @property
-    def is_lazy(self) -> bool:
-        return False
-
-    @property
-    def is_light(self) -> bool:
-        return True
+    is_light = True
 
     @property
     def weighted_move(self) -> WeightedMove:
@@ -248,9 +242,7 @@ class Delta(Structure):
 
     # -- its entries, read off the slot
 
-    @property
-    def holds_matrix(self) -> bool:
-        return True
+    holds_matrix = True
 
     @cached_property
     def _is_slot(self) -> bool:

@@ -7,18 +7,14 @@ What does not depend on this order, its derivative, is that of the contraction.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from catad.category.boxes import Primitive, box
 from catad.category.spaces import Tensor
 from catad.linear.families.contract import Contract
-from catad.linear.families.gather import spread_over
 from catad.linear.structure import Rule
-
-if TYPE_CHECKING:
-    from catad.category.wiring import Builder, Wire
 
 
 @box
@@ -58,9 +54,8 @@ class DotWithin(Primitive):
         found = self.whole.rule(ins[2:], outs)
         return None if found is None else Rule(found.structure, lambda wires, made: found.coefficients(wires[2:], made))
 
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        wires = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
-        return b.add(DotWithin(self.size, (size, *self.lanes)), *wires)
+    def carried(self, size: int) -> DotWithin:
+        return DotWithin(self.size, (size, *self.lanes))
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return self.size * math.prod(self.lanes)

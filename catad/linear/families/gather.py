@@ -15,7 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -104,8 +104,6 @@ class Gathered(Primitive):
         return out if whole else xp.where(_spread(xp, inside, how.by, how.dst), out, out.dtype.type(0))
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
-        if not ins[1].is_float:
-            return None
         structure = Gather(self.how, None, ins[0].dtype, ins[1].dtype, ins[1].dtype, None)
         return Rule(structure, lambda wires, _: wires[:1])
 
@@ -114,9 +112,6 @@ class Gathered(Primitive):
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return outs[0].size
-
-    def __post_init__(self) -> None:
-        self.how = Indexing(*self.how)
 
 
 @box
@@ -138,28 +133,25 @@ class ScatterAdded(Primitive):
         return add_up(xp, flat, v.reshape(-1), size).reshape(how.shape(how.src))
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
-        if not ins[1].is_float:
-            return None
         structure = ScatterAdd(self.how, None, ins[0].dtype, ins[1].dtype, ins[1].dtype, None)
         return Rule(structure, lambda wires, _: wires[:1])
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        index, v = ins
-        if not flags[1]:
-            v = spread_over(b, v, size)
-        return b.add(ScatterAdded(self.how.carried(flags[0], size)), index, v)
+        return b.add(ScatterAdded(self.how.carried(flags[0], size)), ins[0], *spread_beside(b, ins[1:], flags[1:], size))
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return ins[1].size
-
-    def __post_init__(self) -> None:
-        self.how = Indexing(*self.how)
 
 
 def spread_over(b: Builder, wire: Wire, size: int) -> Wire:
     """The wire repeated along a new leading axis."""
     axes = tuple(range(wire.ndim))
     return contract(b, [axes], [wire], (wire.ndim, *axes), (*wire.shape, size))
+
+
+def spread_beside(b: Builder, wires: Sequence[Wire], flags: Sequence[bool], size: int) -> list[Wire]:
+    """The wires with a leading axis, which the flagged ones have already."""
+    return [w if flag else spread_over(b, w, size) for w, flag in zip(wires, flags, strict=True)]
 
 
 def positions(xp: Any, how: Indexing, index: Any, shape: tuple[int, ...]) -> Any:
@@ -216,9 +208,6 @@ def _sums(flat: Any, values: Any, size: int) -> Any:
     return pairwise_sum.total(np, np.concatenate([blocks, rest[None]]), [0])
 
 
-Self = TypeVar("Self", bound="_Indexed")
-
-
 @family
 class _Indexed(Structure):
     """The common part of `Gather` and `ScatterAdd`: slots (index, weight if there is one)."""
@@ -253,20 +242,12 @@ class _Indexed(Structure):
     def entry_count(self) -> int:
         return self.nnz
 
-    @property
-    def is_lazy(self) -> bool:
-        return False
-
     def weighted(self, v: Wire, slots: Sequence[Wire]) -> Wire:
         """`v` times the weight."""
         if self.weight is None:
             return v
         how = self.how
         return contract(v.builder, [self.weight, how.dst], [slots[1], v], how.dst, how.sizes)
-
-    def with_weight(self: Self, labels: Labels, dtype: np.dtype[Any]) -> Self:
-        """The same with a weight of these labels."""
-        return replace(self, weight=labels, weight_dtype=dtype)
 
 
 @family

@@ -14,6 +14,7 @@ from catad.category.spaces import Product, Space, Tensor, flatten, rebuild
 from catad.category.terms import D
 from catad.linear.apply import applying
 from catad.linear.batch import batch
+from catad.linear.dead_results import at_places
 from catad.linear.families.contract import zeros
 from catad.linear.matrix.patterns import Grid, Pattern, Range, full, grid_of
 from catad.linear.solving.solver import Leaves, Solver, solver_of, together
@@ -56,9 +57,7 @@ class MatrixFree(Structure):
         argument = (rebuild(self.coefficients, list(slots)), rebuild(self.domain, filled))
         return list(flatten(b.apply(self.forward, argument)))
 
-    @property
-    def kind(self) -> str:
-        return "matrix-free"
+    kind = "matrix-free"
 
     @cached_property
     def nnz(self) -> int:
@@ -94,8 +93,7 @@ class Batched(Structure):
         present = tuple([x is not None for x in xs])
         wiring, made = applying(self.part, present)
         flags = (*self.flags, *[True for x in xs if x is not None])
-        outs = iter(batch(b, wiring, [*slots, *[x for x in xs if x is not None]], flags, self.count))
-        return [next(outs) if there else None for there in made]
+        return at_places(made, batch(b, wiring, [*slots, *[x for x in xs if x is not None]], flags, self.count))
 
     def patterns(self) -> Grid:
         """A block for each index of the new axis."""

@@ -11,14 +11,14 @@ import numpy as np
 from catad.category.constant import const
 from catad.linear.apply import applying
 from catad.linear.batch import batch
-from catad.linear.families.block import Block, Chain, Sum, Zero, chain
+from catad.linear.families.block import Zero, chain
 from catad.linear.families.contract import Labels, contract
 from catad.linear.families.delta import Delta, delta, identity
 from catad.linear.families.delta import multiply as multiply_deltas
 from catad.linear.families.gather import Gather, Gathered, Indexing, ScatterAdd, ScatterAdded
 from catad.linear.families.recurrence import Recurrence
 from catad.linear.families.reindex import Reindex, Reshape, Reshaped, then
-from catad.linear.products import MapProduct, Shared, computed, flipped, left, right, rule
+from catad.linear.products import MapProduct, Shared, Source, computed, flipped, left, right, rule
 from catad.linear.structure import Structure, cast, scale_by
 
 if TYPE_CHECKING:
@@ -29,20 +29,6 @@ if TYPE_CHECKING:
 def _stays(first: Structure, second: Structure, shared: Shared) -> MapProduct | None:
     """Two maps without a rule stay a chain."""
     return None
-
-
-@rule(Zero, Zero)
-@rule(Zero, Structure)
-@rule(Structure, Zero)
-@rule(Zero, Block)
-@rule(Block, Zero)
-@rule(Zero, Chain)
-@rule(Chain, Zero)
-@rule(Zero, Sum)
-@rule(Sum, Zero)
-def _absorbed(first: Structure, second: Structure, shared: Shared) -> MapProduct | None:
-    """Zero absorbs all; `multiply` sees to it before it looks here."""
-    return MapProduct(Zero(first.dom, second.cod), ())
 
 
 @rule(Delta, Delta)
@@ -98,14 +84,10 @@ def push_columns(first: Delta, second: Structure, shared: Shared) -> MapProduct 
 _pull_rows = flipped(push_columns)
 
 
-@rule(Delta, Recurrence)
-def _dense_recurrence(first: Delta, second: Recurrence, shared: Shared) -> MapProduct | None:
-    return push_columns(first, second, shared)
-
-
-@rule(Recurrence, Delta)
-def _recurrence_dense(first: Recurrence, second: Delta, shared: Shared) -> MapProduct | None:
-    return _pull_rows(first, second, shared)
+rule(Delta, Recurrence)(push_columns)
+rule(Recurrence, Delta)(_pull_rows)
+rule(Reindex, Delta)(_pull_rows)
+rule(Reshape, Delta)(_pull_rows)
 
 
 @rule(Reindex, Reindex)
@@ -123,10 +105,16 @@ def _reshapes(first: Reshape, second: Reshape, shared: Shared) -> MapProduct | N
     return MapProduct(Reshape(first.before, second.after, first.dtype), ())
 
 
-def _full_slot(d: Delta, b: Builder, slot: Wire) -> Wire:
-    """The diagonal as an array of the full shape."""
-    assert d.slot is not None
-    return contract(b, [d.slot], [slot], d.out, d.sizes)
+def through(first: Delta, second: Structure) -> Source:
+    """The numbers of a diagonal, as an array of the full shape, with another map applied to them."""
+
+    def compute(b: Builder, ls: Sequence[Wire], rs: Sequence[Wire]) -> Wire:
+        assert first.slot is not None
+        made = second.apply(b, rs, [contract(b, [first.slot], ls, first.out, first.sizes)])[0]
+        assert made is not None
+        return made
+
+    return computed(compute)
 
 
 @rule(Delta, Reindex)
@@ -138,19 +126,7 @@ def _passes(first: Delta, second: Reindex | Reshape, shared: Shared) -> MapProdu
     space = second.cod[0]
     axes = tuple(range(space.ndim))
     after = delta(axes, axes, axes, space.shape, space.dtype, space.dtype, first.slot_dtype, first.factor)
-
-    def compute(b: Builder, ls: Sequence[Wire], rs: Sequence[Wire]) -> Wire:
-        moved = second.apply(b, rs, [_full_slot(first, b, ls[0])])[0]
-        assert moved is not None
-        return moved
-
-    return MapProduct(chain([(second, ()), (after, (0,))]), (computed(compute),))
-
-
-@rule(Reindex, Delta)
-@rule(Reshape, Delta)
-def _move_then_delta(first: Reindex | Reshape, second: Delta, shared: Shared) -> MapProduct | None:
-    return _pull_rows(first, second, shared)
+    return MapProduct(chain([(second, ()), (after, (0,))]), (through(first, second),))
 
 
 def _diagonal_labels(d: Delta, labels: Labels) -> Labels:

@@ -6,21 +6,18 @@ the Jacobian is a gather whose positions are out of range at the resets.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from catad.category.boxes import Primitive, box
+from catad.category.boxes import AlongAxis, box
 from catad.category.spaces import Tensor
-from catad.linear.families.gather import Gather, Indexing, spread_over
+from catad.linear.families.gather import Gather, Indexing
 from catad.linear.structure import Rule, Structure
-
-if TYPE_CHECKING:
-    from catad.category.wiring import Builder, Wire
 
 
 @box
-class PreviousState(Primitive):
+class PreviousState(AlongAxis):
     """(resets, states) to the state that each step starts from, `back` steps before it: zero at a reset and before the first."""
 
     axis: int
@@ -36,18 +33,12 @@ class PreviousState(Primitive):
         return xp.moveaxis(xp.where(resets, states.dtype.type(0), before), 0, self.axis)
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
-        if not ins[1].is_float:
-            return None
         origin = Origin(self.axis, self.back)
         return Rule(without_resets(ins[1], self.axis), lambda wires, _: wires[0].builder.add(origin, wires[0]))
 
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        carried = [wire if flag else spread_over(b, wire, size) for wire, flag in zip(ins, flags, strict=True)]
-        return b.add(PreviousState(self.axis + 1, self.back), *carried)
-
 
 @box
-class Origin(Primitive):
+class Origin(AlongAxis):
     """Resets to positions along an axis: of the step that is `back` before each; -1 at a reset, and before the first."""
 
     axis: int
@@ -61,12 +52,6 @@ class Origin(Primitive):
         resets = arrays[0]
         steps = xp.arange(resets.shape[self.axis]) - self.back
         return xp.where(resets, -1, steps.reshape(-1, *[1] * (resets.ndim - self.axis - 1)))
-
-    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
-        return None
-
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        return b.add(Origin(self.axis + 1, self.back), *ins)
 
 
 def without_resets(space: Tensor, axis: int) -> Structure:

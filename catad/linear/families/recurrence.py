@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catad.category.boxes import Primitive, box
+from catad.category.boxes import AlongAxis, box
 from catad.category.spaces import Tensor
 from catad.linear.families.block import assemble, chain, total
 from catad.linear.families.contract import zeros
 from catad.linear.families.delta import diagonal, identity
-from catad.linear.families.gather import spread_over
 from catad.linear.families.prefixes import prefixes
 from catad.linear.families.previous_state import Origin, PreviousState, without_resets
 from catad.linear.families.reindex import StridedCopy, axis, moved_rows, whole
 from catad.linear.matrix.columns import common_dtype
+from catad.linear.matrix.entries import local as numbered
 from catad.linear.matrix.patterns import Grid as Patterns
 from catad.linear.matrix.patterns import Pattern, Range
 from catad.linear.solving.solver import Leaves, Solver
@@ -42,7 +42,7 @@ Grid = tuple[tuple[int, ...], ...]
 
 
 @box
-class Recurred(Primitive):
+class Recurred(AlongAxis):
     """The primitive that applies a `Recurrence`: (link arrays..., resets if it is reset, b components...) to the components of s.
 
     Work O(n d^3) and depth O(log n): see `prefixes`. Where a product of links overflows although the states do not, the states
@@ -146,18 +146,14 @@ class Recurred(Primitive):
         reset = ins[self.links] if self.reset else None
         return Recurrence(repeated(self.grid, self.copies), self.axis, self.reverse, outs, tuple(ins[: self.links]), reset)
 
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        carried = [wire if flag else spread_over(b, wire, size) for wire, flag in zip(ins, flags, strict=True)]
-        return b.add(Recurred(self.grid, self.axis + 1, self.reverse, self.copies, self.reset), *carried)
-
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return outs[0].size * self.copies * sum(entry != ZERO for row in self.grid for entry in row)
 
 
 def local(combine: Callable[[Sequence[Placed]], Structure], parts: Sequence[Placed]) -> Placed:
     """A product or sum of placed parts, placed itself: its slots are those that the parts use."""
-    used = tuple(dict.fromkeys(k for _, own in parts for k in own))
-    return combine([(part, tuple([used.index(k) for k in own])) for part, own in parts]), used
+    found, used = numbered(parts)
+    return combine(found), used
 
 
 def repeated(grid: Grid, copies: int) -> Grid:
@@ -343,9 +339,7 @@ class Recurrence(Structure):
         d = range(len(self.states))
         return tuple([tuple([reached if group[row] == group[c] else None for c in d]) for row in d])
 
-    @property
-    def kind(self) -> str:
-        return "recurrence"
+    kind = "recurrence"
 
     @property
     def bandwidths(self) -> tuple[int, int]:

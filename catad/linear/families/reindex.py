@@ -18,13 +18,13 @@ import numpy as np
 from catad.category.boxes import Primitive, box
 from catad.category.spaces import Tensor
 from catad.linear.matrix.columns import images
-from catad.linear.matrix.entries import Entries, of_moves
+from catad.linear.matrix.entries import Moves
 from catad.linear.matrix.patterns import Grid, Pattern, Range
 from catad.linear.solving.solver import Solver, singular
-from catad.linear.structure import Rule, Structure, WeightedMove, family
+from catad.linear.structure import Rule, WeightedMove, family
 
 if TYPE_CHECKING:
-    from catad.category.wiring import Builder, Wire
+    pass
 
 
 class Axis(NamedTuple):
@@ -105,9 +105,6 @@ class StridedCopy(Primitive):
         assert ins[0].shape == tuple(ax.n_in for ax in self.axes)
         return (Tensor([ax.n_out for ax in self.axes], ins[0].dtype),)
 
-    def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        return self.kernel(())(xp, *arrays)
-
     def kernel(self, ins: tuple[Tensor, ...]) -> Callable[..., Any]:
         source = tuple(_range(ax.a, ax.s, ax.m) for ax in self.axes)
         target = tuple(_range(ax.c, ax.t, ax.m) for ax in self.axes)
@@ -123,13 +120,10 @@ class StridedCopy(Primitive):
         return kernel
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
-        return Rule(Reindex(self.axes, ins[0].dtype)) if ins[0].is_float else None
+        return Rule(Reindex(self.axes, ins[0].dtype))
 
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        return b.add(StridedCopy((whole(size), *self.axes), self.fill), *ins)
-
-    def __post_init__(self) -> None:
-        self.axes = tuple(Axis(*ax) for ax in self.axes)
+    def carried(self, size: int) -> StridedCopy:
+        return StridedCopy((whole(size), *self.axes), self.fill)
 
 
 @box
@@ -143,18 +137,15 @@ class Reshaped(Primitive):
         assert ins[0].size == math.prod(self.shape)
         return (Tensor(self.shape, ins[0].dtype),)
 
-    def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        return self.kernel(())(xp, *arrays)
-
     def kernel(self, ins: tuple[Tensor, ...]) -> Callable[..., Any]:
         shape = self.shape
         return lambda xp, x: x.reshape(shape)
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
-        return Rule(Reshape(ins[0].shape, self.shape, ins[0].dtype)) if ins[0].is_float else None
+        return Rule(Reshape(ins[0].shape, self.shape, ins[0].dtype))
 
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        return b.add(Reshaped((size, *self.shape)), *ins)
+    def carried(self, size: int) -> Reshaped:
+        return Reshaped((size, *self.shape))
 
 
 def _range_of(ax: Axis) -> Range:
@@ -165,26 +156,12 @@ def _range_of(ax: Axis) -> Range:
     return Range(ax.n_in, ax.n_out, min(first, last), max(first, last))
 
 
-class _Moves(Structure):
-    """The common part of `Reindex` and `Reshape`: they move entries."""
+class _Moves(Moves):
+    """The common part of `Reindex` and `Reshape`: they move each entry to one place, or leave it out."""
 
-    dtype: np.dtype[Any]
-
-    @property
-    def is_monomial(self) -> bool:
-        return True
-
-    @property
-    def is_lazy(self) -> bool:
-        return False
-
-    @property
-    def is_light(self) -> bool:
-        return True
-
-    @property
-    def only_moves(self) -> bool:
-        return True
+    slots = ()
+    is_monomial = True
+    only_moves = True
 
 
 @family
@@ -194,23 +171,13 @@ class Reindex(_Moves):
     axes: tuple[Axis, ...]
     dtype: np.dtype[Any]
 
-    @cached_property
-    def dom(self) -> tuple[Tensor, ...]:
-        return (Tensor([ax.n_in for ax in self.axes], self.dtype),)
-
-    @cached_property
-    def cod(self) -> tuple[Tensor, ...]:
-        return (Tensor([ax.n_out for ax in self.axes], self.dtype),)
-
-    slots = ()
+    before = property(lambda self: tuple([ax.n_in for ax in self.axes]))
+    after = property(lambda self: tuple([ax.n_out for ax in self.axes]))
+    box = property(lambda self: StridedCopy(self.axes))
 
     @property
     def T(self) -> Reindex:
         return Reindex(tuple([ax.T for ax in self.axes]), self.dtype)
-
-    def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
-        (x,) = xs
-        return [None if x is None else b.add(StridedCopy(self.axes), x)[0]]
 
     @property
     def kind(self) -> str:
@@ -239,13 +206,6 @@ class Reindex(_Moves):
         return Solver("permutation", "O(n)", lambda ys: images(self.T, xp, slots, ys, len(ys[0])))
 
     @property
-    def entry_count(self) -> int:
-        return self.nnz
-
-    def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
-        return of_moves(self, xp, slots)
-
-    @property
     def is_identity(self) -> bool:
         return all(ax.is_whole for ax in self.axes)
 
@@ -267,45 +227,22 @@ class Reshape(_Moves):
     after: tuple[int, ...]
     dtype: np.dtype[Any]
 
-    @cached_property
-    def dom(self) -> tuple[Tensor, ...]:
-        return (Tensor(self.before, self.dtype),)
-
-    @cached_property
-    def cod(self) -> tuple[Tensor, ...]:
-        return (Tensor(self.after, self.dtype),)
-
-    slots = ()
+    box = property(lambda self: Reshaped(self.after))
 
     @property
     def T(self) -> Reshape:
         return Reshape(self.after, self.before, self.dtype)
 
-    def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
-        (x,) = xs
-        return [None if x is None else b.add(Reshaped(self.after), x)[0]]
-
-    @property
-    def kind(self) -> str:
-        return "reshape"
+    kind = "reshape"
 
     @cached_property
     def nnz(self) -> int:
         return math.prod(self.before)
 
-    @property
-    def bandwidths(self) -> tuple[int, int]:
-        return 0, 0
+    bandwidths = (0, 0)
 
     def solver(self, xp: Any, slots: Sequence[Any], rtol: float | None = None) -> Solver:
         return Solver("identity", "O(n)", lambda ys: images(self.T, xp, slots, ys, len(ys[0])))
-
-    @property
-    def entry_count(self) -> int:
-        return self.nnz
-
-    def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
-        return of_moves(self, xp, slots)
 
     @property
     def is_identity(self) -> bool:

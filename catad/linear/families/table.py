@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from catad.linear.families import block_rules, clear_rules, plain_rules  # noqa: F401  (they register themselves in RULES)
-from catad.linear.families.block import Block, Chain, Sum, Zero
+from catad.linear.families.block import Block, Chain, Sum
 from catad.linear.families.clear import Clear, ClearAt, ClearWhere
 from catad.linear.families.delta import Delta
 from catad.linear.families.gather import Gather, ScatterAdd
@@ -15,8 +15,8 @@ from catad.linear.families.reindex import Reindex, Reshape
 from catad.linear.network import Network
 from catad.linear.products import RULES, table
 
-FAMILIES: tuple[type[Any], ...] = (
-    Zero, Delta, Reindex, Reshape, Gather, ScatterAdd, Recurrence, Block, Sum, Chain, Network, MatrixFree, Batched, Clear,
-    ClearAt, ClearWhere,
+FAMILIES: tuple[type[Any], ...] = (  # `Zero` absorbs all others, without a rule
+    Delta, Reindex, Reshape, Gather, ScatterAdd, Recurrence, Block, Sum, Chain, Network, MatrixFree, Batched, Clear, ClearAt,
+    ClearWhere,
 )  # fmt: skip
 TABLE = table(FAMILIES, RULES)

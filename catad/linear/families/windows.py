@@ -20,8 +20,8 @@ from catad.category.boxes import Primitive, box
 from catad.category.spaces import Tensor
 from catad.linear.families.contract import contract
 from catad.linear.families.reindex import Axis, Reshaped, StridedCopy, axis, whole
-from catad.linear.matrix.entries import Entries, of_moves
-from catad.linear.structure import Rule, Structure, family
+from catad.linear.matrix.entries import Entries, Moves
+from catad.linear.structure import Rule, family
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
@@ -51,9 +51,6 @@ class Windowed(Primitive):
             assert 0 in self.shape or (0 <= a <= last < n), "a window lies within the array"
         return (Tensor(self.shape, ins[0].dtype),)
 
-    def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        return self.kernel(())(xp, *arrays)
-
     def kernel(self, ins: tuple[Tensor, ...]) -> Callable[..., Any]:
         axes, shape = self.axes, self.shape
         starts = tuple([slice(a, None) for a, _ in axes])
@@ -72,14 +69,11 @@ class Windowed(Primitive):
         return kernel
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
-        return Rule(Windows(self.axes, ins[0].shape, self.shape, ins[0].dtype)) if ins[0].is_float else None
+        return Rule(Windows(self.axes, ins[0].shape, self.shape, ins[0].dtype))
 
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+    def carried(self, size: int) -> Windowed:
         rest = [Progression(a, tuple([(k + 1, s) for k, s in terms])) for a, terms in self.axes]
-        return b.add(Windowed((Progression(0, ((0, 1),)), *rest), (size, *self.shape)), *ins)
-
-    def __post_init__(self) -> None:
-        self.axes = tuple([Progression(a, tuple([(k, s) for k, s in terms])) for a, terms in self.axes])
+        return Windowed((Progression(0, ((0, 1),)), *rest), (size, *self.shape))
 
 
 def _places(xp: Any, one: Progression, shape: tuple[int, ...]) -> Any:
@@ -90,30 +84,15 @@ def _places(xp: Any, one: Progression, shape: tuple[int, ...]) -> Any:
     return xp.broadcast_to(found, shape)
 
 
-class _Windowing(Structure):
+class _Windowing(Moves):
     """The common part of `Windows` and its transpose."""
 
-    axes: tuple[Progression, ...]
-    before: tuple[int, ...]
-    after: tuple[int, ...]
-    dtype: np.dtype[Any]
     slots = ()
-
-    @property
-    def is_lazy(self) -> bool:
-        return False
-
-    @property
-    def is_light(self) -> bool:
-        return True
+    box = property(lambda self: Windowed(self.axes, self.after))
 
     @cached_property
     def nnz(self) -> int:
         return math.prod(self.after)
-
-    @property
-    def entry_count(self) -> int:
-        return self.nnz
 
 
 @family
@@ -125,28 +104,11 @@ class Windows(_Windowing):
     after: tuple[int, ...]
     dtype: np.dtype[Any]
 
-    @cached_property
-    def dom(self) -> tuple[Tensor, ...]:
-        return (Tensor(self.before, self.dtype),)
-
-    @cached_property
-    def cod(self) -> tuple[Tensor, ...]:
-        return (Tensor(self.after, self.dtype),)
-
     @property
     def T(self) -> WindowSums:
         return WindowSums(self.axes, self.before, self.after, self.dtype)
 
-    def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
-        (x,) = xs
-        return [None if x is None else b.add(Windowed(self.axes, self.after), x)[0]]
-
-    @property
-    def kind(self) -> str:
-        return "windows"
-
-    def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
-        return of_moves(self, xp, slots)
+    kind = "windows"
 
 
 @family
@@ -174,9 +136,7 @@ class WindowSums(_Windowing):
         (y,) = xs
         return [None if y is None else summed(y, self.axes, self.before)]
 
-    @property
-    def kind(self) -> str:
-        return "window sums"
+    kind = "window sums"
 
     def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
         rows, columns, values = self.T.entries(xp, slots)

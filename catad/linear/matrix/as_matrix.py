@@ -14,7 +14,7 @@ from catad import errors
 from catad.category.spaces import Product, Tensor
 from catad.category.wiring import Builder
 from catad.linear.apply import applying
-from catad.linear.matrix.columns import check_numbers, common_dtype, mapped
+from catad.linear.matrix.columns import check_numbers, common_dtype, pushed, put_together
 from catad.linear.matrix.compressed import entries_by_colours
 from catad.linear.matrix.entries import Crowded, of_array, span
 from catad.linear.matrix.materialise import matrix_on, takes_rows
@@ -139,13 +139,7 @@ def _columns(linear: LinearMap, xp: Any) -> Array:
         unit = xp.eye(count, leaf.size, k=-start, dtype=leaf.dtype)
         basis.append(unit.reshape(count, *leaf.shape))
         start += leaf.size
-    program, made = mapped(structure, count)
-    images = iter(program(xp, [*linear.slots, *basis]))
-    blocks = [
-        next(images).reshape(count, leaf.size) if there else xp.zeros((count, leaf.size), dtype=leaf.dtype)
-        for there, leaf in zip(made, structure.cod, strict=True)
-    ]
-    return blocks[0] if len(blocks) == 1 else xp.concatenate(blocks, axis=1)
+    return put_together(xp, pushed(structure, xp, linear.slots, basis, count), structure.cod, count)
 
 
 def _sparse(xp: Any) -> Any:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from catad.linear.families.block import Block, Chain
 
 
-def _of(slots: Sequence[Array], part: Placed) -> list[Array]:
+def of_part(slots: Sequence[Any], part: Placed) -> list[Any]:
+    """The slots of a part."""
     return [slots[k] for k in part[1]]
 
 
@@ -32,7 +33,7 @@ def diagonal_of_grid(block: Block, xp: Any, slots: Sequence[Array], k: int) -> A
         length, first, _ = matrix.span(part[0].rows, part[0].columns, own)
         if length:
             at = first + row - where.row
-            out[at : at + length] += part[0].diagonal(xp, _of(slots, part), own)
+            out[at : at + length] += part[0].diagonal(xp, of_part(slots, part), own)
     return out
 
 
@@ -43,7 +44,7 @@ def substitution(block: Block, xp: Any, slots: Sequence[Array], rtol: float | No
         return None
     rows, columns = block.groups(1), block.groups(0)
     pivots = [part for r, c in order if (part := block.grid[r][c]) is not None]
-    solvers = [solver_of(part[0], xp, _of(slots, part), rtol) for part in pivots]
+    solvers = [solver_of(part[0], xp, of_part(slots, part), rtol) for part in pivots]
 
     def run(ys: Leaves) -> Leaves:
         k = len(ys[0])
@@ -52,7 +53,7 @@ def substitution(block: Block, xp: Any, slots: Sequence[Array], rtol: float | No
             right = list(ys[rows[r]])
             for done, part in enumerate(block.grid[r]):
                 if part is not None and done != c:
-                    known = images(part[0], xp, _of(slots, part), xs[columns[done]], k)
+                    known = images(part[0], xp, of_part(slots, part), xs[columns[done]], k)
                     right = [y - made for y, made in zip(right, known, strict=True)]
             xs[columns[c]] = solvers[step].run(right)
         return xs
@@ -91,7 +92,7 @@ def diagonal_of_chain(chain: Chain, xp: Any, slots: Sequence[Array], k: int) -> 
     for end, first in ((0, where.column), (-1, where.row)):
         while len(own) > 1 and own[end][0].bandwidths == (0, 0) and own[end][0].rows == own[end][0].columns:
             part = own.pop(end)
-            scales.append(part[0].diagonal(xp, _of(slots, part))[first : first + where.length])
+            scales.append(part[0].diagonal(xp, of_part(slots, part))[first : first + where.length])
     rest, inner = _joined(own, slots)
     out = matrix.diagonal(rest, xp, inner, k) if len(rest.series) > 1 else rest.diagonal(xp, inner, k)
     for scale in reversed(scales):
@@ -126,6 +127,6 @@ def _joined(parts: Sequence[Placed], slots: Sequence[Array]) -> tuple[Structure,
     from catad.linear.families.block import chain
 
     if len(parts) == 1:
-        return parts[0][0], _of(slots, parts[0])
+        return parts[0][0], of_part(slots, parts[0])
     local, used = matrix.local(parts)
     return chain(local), [slots[j] for j in used]

@@ -51,7 +51,7 @@ def images(structure: Structure, xp: Any, slots: Sequence[Array], leaves: Sequen
         return [xp.asarray(leaf)[None] for leaf in made]
     size = block_size(structure)
     parts = [
-        _pushed(structure, xp, slots, [leaf[at : at + size] for leaf in leaves], min(size, count - at))
+        pushed(structure, xp, slots, [leaf[at : at + size] for leaf in leaves], min(size, count - at))
         for at in range(0, count, size)
     ]
     if len(parts) == 1:
@@ -66,7 +66,8 @@ def block_size(structure: Structure) -> int:
     return max(1, BLOCK // max(1, structure.rows, structure.columns))
 
 
-def _pushed(structure: Structure, xp: Any, slots: Sequence[Array], leaves: Sequence[Array], count: int) -> list[Array]:
+def pushed(structure: Structure, xp: Any, slots: Sequence[Array], leaves: Sequence[Array], count: int) -> list[Array]:
+    """The same, all at once."""
     program, made = mapped(structure, count)
     found = iter(program(xp, [*slots, *leaves]))
     return [

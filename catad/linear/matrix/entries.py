@@ -8,17 +8,23 @@ two of them. (A. Curtis, M. Powell and J. Reid, *On the estimation of sparse Jac
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from catad.category.boxes import Primitive
 from catad.category.spaces import Tensor
 from catad.linear.matrix.columns import BLOCK, block_size, common_dtype, images, put_together, taken_apart
 from catad.linear.structure import Placed, Structure
 from catad.support.late import late
 from catad.values.arrays import Array
+
+if TYPE_CHECKING:
+    from catad.category.wiring import Builder, Wire
 
 
 class Entries(NamedTuple):
@@ -63,6 +69,40 @@ def sources(structure: Structure, xp: Any, slots: Sequence[Array]) -> Array:
     return found.reshape(-1)
 
 
+class Moves(Structure):
+    """Base of families between two arrays that move numbers by one box: an entry of the result is a number moved there, or 0."""
+
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @property
+    @abstractmethod
+    def box(self) -> Primitive:
+        """What applies the map to (slots..., array)."""
+
+    @cached_property
+    def dom(self) -> tuple[Tensor, ...]:
+        return (Tensor(self.before, self.dtype),)
+
+    @cached_property
+    def cod(self) -> tuple[Tensor, ...]:
+        return (Tensor(self.after, self.dtype),)
+
+    def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
+        (x,) = xs
+        return [None if x is None else b.add(self.box, *slots, x)[0]]
+
+    is_light = True
+
+    @property
+    def entry_count(self) -> int:
+        return self.nnz
+
+    def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
+        return of_moves(self, xp, slots)
+
+
 class Crowded(Exception):
     """The entries of two factors meet in more pairs than are written out."""
 
@@ -102,14 +142,20 @@ def added_counts(counts: Sequence[int | None]) -> int | None:
 
 def of_array(structure: Structure, xp: Any, slots: Sequence[Array]) -> Entries:
     """The entries of a map that does not know them, from its array: those that are not zero."""
+    matrix = matrix_of(structure, xp, slots, False)
+    rows, columns = xp.nonzero(matrix)
+    return Entries(rows, columns, matrix[rows, columns])
+
+
+def matrix_of(structure: Structure, xp: Any, slots: Sequence[Array], force: bool) -> Array:
+    """The matrix on flattened vectors as an array, as `todense` makes it."""
     from catad.linear.families.matrix_free import space_of_leaves
     from catad.linear.map import linear_map
     from catad.linear.matrix.as_matrix import todense
 
     linear = linear_map(space_of_leaves(structure.dom), space_of_leaves(structure.cod), structure, slots)
-    matrix = xp.asarray(todense(linear)).reshape(linear.shape)
-    rows, columns = xp.nonzero(matrix)
-    return Entries(rows, columns, matrix[rows, columns])
+    matrix: Array = xp.asarray(todense(linear, force)).reshape(linear.shape)
+    return matrix
 
 
 # -- diagonals

@@ -20,10 +20,8 @@ import numpy as np
 from catad import errors
 from catad.category.spaces import flatten, rebuild, space_of
 from catad.category.wiring import Wire
-from catad.linear.families.matrix_free import space_of_leaves
-from catad.linear.matrix.as_matrix import todense
 from catad.linear.matrix.columns import check_numbers, common_dtype, flattened, images, is_value, put_together, taken_apart
-from catad.linear.matrix.entries import Crowded, Entries, probes
+from catad.linear.matrix.entries import Crowded, Entries, matrix_of, probes
 from catad.linear.solving.gmres import gmres
 from catad.linear.solving.solver import (
     Leaves,
@@ -117,12 +115,7 @@ def _by_band(structure: Structure, slots: Sequence[Array], lower: int, upper: in
 
 
 def _by_array(structure: Structure, xp: Any, slots: Sequence[Array]) -> Solver:
-    from catad.linear.map import linear_map
-
-    n = structure.rows
-    linear = linear_map(space_of_leaves(structure.dom), space_of_leaves(structure.cod), structure, slots)
-    matrix = xp.asarray(todense(linear, force=True)).reshape(1, n, n)
-    made = of_matrices(xp, matrix, structure)
+    made = of_matrices(xp, matrix_of(structure, xp, slots, True)[None], structure)
     return _flat(made.method, made.order, structure, xp, lambda rows: made.run([rows.T[None]])[0][0].T)
 
 

@@ -68,6 +68,11 @@ def _used(work: Sequence[Work], model: Model) -> float:
     return _amount(work, model) if model is None or isinstance(model, CostProfile) else 0.0
 
 
+def array_of(structure: Structure, model: Model) -> Basis | None:
+    """The cheaper way to write a result out as one array; None where it is one, or would be too large."""
+    return None if structure.is_full else written(structure, model)
+
+
 def is_larger(structure: Structure) -> bool:
     """True where a map stores more numbers than its dense form has."""
     return structure.stored > structure.rows * structure.columns

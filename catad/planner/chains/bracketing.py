@@ -9,10 +9,11 @@ from typing import Any
 from catad import errors
 from catad.planner.chains import brackets
 from catad.planner.chains.brackets import ALL, Tree
-from catad.planner.chains.execute import Multiplication, OverBudget, as_they_stand, execute, fresh_numbers, trace
+from catad.planner.chains.execute import Multiplication, as_they_stand, execute, fresh_numbers, trace
 from catad.planner.chains.factors import Factors, kind_text, lazy, leaf, spaces_text, write_out
 from catad.planner.chains.search import BUDGET, Search
 from catad.planner.costs.cost import Cost, Model, amount, value_of
+from catad.planner.heuristics import OutOfWork
 from catad.planner.reports.drawing import draw
 from catad.planner.request import Request
 from catad.planner.strategy import Records, Runnable, times
@@ -92,7 +93,7 @@ def _why_split(own: Bracketing, step: int, chosen: Multiplication, request: Requ
     try:
         search = Search(part, model, False, BUDGET)
         least = [min((way for _, way in search.ways(0, k, n - 1)), key=lambda way: way.rank) for k in range(n - 1)]
-    except OverBudget:
+    except OutOfWork:
         return f"{head}\n  too many products to compare all splits"
     lines = []
     for k, way in enumerate(least):

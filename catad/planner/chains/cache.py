@@ -16,17 +16,18 @@ from catad import errors
 from catad.linear.matrix.as_matrix import DENSE_LIMIT
 from catad.linear.structure import Structure
 from catad.planner.chains import brackets
-from catad.planner.chains.basis import BOTH, Basis, is_larger, use_of, written
+from catad.planner.chains.basis import BOTH, Basis, array_of, is_larger, use_of, written
 from catad.planner.chains.bound import bound
 from catad.planner.chains.bracketing import Bracketing
 from catad.planner.chains.brackets import PULL, PUSH
-from catad.planner.chains.execute import Execution, OverBudget, Traced, as_they_stand, execute, trace
-from catad.planner.chains.factors import Factors, Part, factors_of, lazy, structure_of, terms
+from catad.planner.chains.execute import Execution, Traced, as_they_stand, execute, trace
+from catad.planner.chains.factors import Factors, factors_of, lazy, structure_of, terms
 from catad.planner.chains.pushes import is_compressed
 from catad.planner.chains.search import allowed, best, end, through_all
 from catad.planner.costs.cost import Model, least_of, short_of_memory
 from catad.planner.costs.cost_profile import CostProfile
-from catad.planner.network.linear_graph import LinearGraph, graph_of, has_forks
+from catad.planner.heuristics import OutOfWork
+from catad.planner.network.linear_graph import LinearGraph, graph_at, has_forks
 from catad.planner.network.order import MARGIN, SUMS, EliminationOrder, cheaper, cheapest, eliminated
 from catad.planner.network.search import OPERATION, USES
 from catad.planner.network.thin import thinner
@@ -72,7 +73,7 @@ def _thinner(made: Runnable, structure: Structure, factors: Factors, request: Re
     """The plan `made`, or one that keeps thin vertices; by time these are looked for where they may save what that takes."""
     if request.model is not None and made.execution.result.stored <= THIN:
         return made
-    graph, basis = _graph(structure, factors), written(structure_of(as_they_stand(factors))[0], request.model)
+    graph, basis = graph_at(structure, factors), written(structure_of(as_they_stand(factors))[0], request.model)
     work, least = effort(basis, request, len(graph.edges)), floor(request.model, len(graph.edges))
     if work is not None and request.model is not None and basis is not None and PROVEN * USES * basis.compiled <= least:
         return made
@@ -81,7 +82,7 @@ def _thinner(made: Runnable, structure: Structure, factors: Factors, request: Re
 
 def _by_elimination(structure: Structure, factors: Factors, request: Request) -> Runnable:
     """The best order of elimination; a basis through the whole map where there are too many terms to look at any order."""
-    graph = _graph(structure, factors)
+    graph = graph_at(structure, factors)
     found = cheapest(graph, factors, request).order
     if found is not None:
         return replace(found, mode="elimination")
@@ -90,15 +91,10 @@ def _by_elimination(structure: Structure, factors: Factors, request: Request) ->
     return eliminated(graph, factors, request) if instead is None else replace(instead, mode="elimination")
 
 
+@remembered
 def order_of(structure: Structure | None, factors: Factors, request: Request) -> EliminationOrder:
     """The best order of elimination of what has these factors, whatever it takes to look at one."""
-    if structure is None:
-        return _order_of_factors(factors, request)
-    return eliminated(_graph(structure, factors), factors, request)
-
-
-def _graph(structure: Structure, factors: Factors) -> LinearGraph:
-    return graph_of((Part(structure, tuple(range(len(structure.slots)))),), factors.slots)
+    return eliminated(graph_at(structure, factors), factors, request)
 
 
 def _cheaper(structure: Structure, factors: Factors, request: Request) -> Runnable:
@@ -107,7 +103,7 @@ def _cheaper(structure: Structure, factors: Factors, request: Request) -> Runnab
     The basis is priced first: it bounds what the searches look at, and how long.
     """
     basis = written(structure_of(as_they_stand(factors))[0], request.model)
-    graph = _graph(structure, factors) if has_forks(structure) else None
+    graph = graph_at(structure, factors) if has_forks(structure) else None
     size = len(factors.parts) if graph is None else len(graph.edges)
     asked = request if request.effort is not None else replace(request, effort=effort(basis, request, size))
     made: Runnable | None
@@ -204,7 +200,7 @@ def floor(model: Model, size: int) -> float:
 def _cheaper_array(made: Runnable, basis: Basis | None, factors: Factors, request: Request) -> Runnable:
     """The cheaper of a plan and a basis through the whole map, where an array is asked for: its result is written out then."""
     result = made.execution.result
-    last = None if result.is_full else written(result, request.model)
+    last = array_of(result, request.model)
     spent = made.cost.value + (0.0 if last is None else last.value)
     return (basis is not None and basis.value < spent and through_basis(factors, request, basis.how)) or made
 
@@ -253,7 +249,7 @@ def of_factors(factors: Factors, request: Request) -> Runnable:
     A bracketing that is asked for is a tree: see `Request.for_chain`.
     """
     if request.mode == "elimination":
-        return _order_of_factors(factors, request)
+        return order_of(None, factors, request)
     made = _of_factors(factors, request)
     _check_allowed(made, request)
     return made
@@ -270,11 +266,6 @@ def _check_allowed(made: Runnable, request: Request) -> None:
     """Refuse a search whose best plan has a product that the cost forbids: then all plans have one."""
     if request.mode == "auto" and made.cost.value == math.inf:
         raise errors.PlanError(errors.every_plan_is_forbidden())
-
-
-@remembered
-def _order_of_factors(factors: Factors, request: Request) -> EliminationOrder:
-    return eliminated(graph_of(factors.parts, factors.slots), factors, request)
 
 
 @remembered
@@ -315,7 +306,7 @@ def _from_one_end(factors: Factors, tree: brackets.Tree, how: int, request: Requ
     """Forward or reverse; products of too many terms give way to a basis from the same end."""
     try:
         return end(factors, tree, request.model, request.explicit, (how,), allowed(factors))
-    except OverBudget:
+    except OutOfWork:
         basis = through_all(factors, request.model, (how,))
         return basis or end(factors, tree, request.model, request.explicit, (how,))
 
@@ -340,7 +331,7 @@ def _cheapest(factors: Factors, request: Request, most: float) -> tuple[Traced, 
 def forget() -> None:
     """Forget all that is kept here."""
     of_structure.cache_clear()
-    _order_of_factors.cache_clear()
+    order_of.cache_clear()
     _of_factors.cache_clear()
     _bracketings.clear()
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, pairwise
 from typing import Any, NamedTuple
 
-from catad.category.spaces import Product
+from catad.category.spaces import Product, Tensor
 from catad.category.wiring import Builder, Wire, Wiring
 from catad.engine.program import Program
 from catad.linear.structure import Structure
@@ -27,6 +27,7 @@ from catad.planner.chains.factors import (
     write_out,
 )
 from catad.planner.costs.cost import Cost, Model, moved, value_of
+from catad.planner.heuristics import OutOfWork
 from catad.support.lru import remembered
 
 
@@ -100,11 +101,7 @@ class Traced(NamedTuple):
     value: float
 
 
-class OverBudget(Exception):
-    """A search, or one bracketing, would look at more products than it may."""
-
-
-class TooDear(OverBudget):
+class TooDear(OutOfWork):
     """One bracketing would cost more than it may."""
 
 
@@ -116,7 +113,7 @@ def as_they_stand(factors: Factors) -> State:
 def trace(factors: Factors, tree: Tree, model: Model = None, budget: float = math.inf, most: float = math.inf) -> Traced:
     """Follow a bracketing over structures, its steps put in the order that needs least memory.
 
-    Raises `OverBudget` where that would look at more products of terms than the budget, for each product that is none of two
+    Raises `OutOfWork` where that would look at more products of terms than the budget, for each product that is none of two
     plain maps, and `TooDear` where it would cost more than `most`.
     """
     n = len(factors.parts)
@@ -138,7 +135,7 @@ def trace(factors: Factors, tree: Tree, model: Model = None, budget: float = mat
             pairs = meeting(nodes[left][-1].structure, nodes[right][0].structure)
             budget -= pairs if pairs > 1 else 0
             if budget < 0:
-                raise OverBudget
+                raise OutOfWork
             joined = join(nodes[left], nodes[right], fresh)
             peak, left_first = meeting_peak(peaks[left], kept[left], peaks[right], kept[right], joined.peak)
         value += value_of(joined.actions, model)
@@ -179,18 +176,9 @@ def _ordered(n: int, tree: Tree, joins: list[Joined], left_first: list[bool]) ->
 def execute(factors: Factors, traced: Traced) -> Execution:
     """Lay a traced bracketing out as one wiring, and count on it what it costs."""
     n = len(factors.parts)
-    b = Builder()
-    slots = [b.wire(space) for space in factors.slots]
-    at: dict[int, Wire] = dict(enumerate(slots))
-    ends: list[int] = []
-    for joined in traced.joins:
-        for action in joined.actions:
-            carry_out(b, action, at)
-        ends.append(len(b.boxes))
     last: State = traced.joins[-1].state if traced.joins else leaf(factors.parts[0])
     result, ids = structure_of(last)
-    wiring = b.finish(Product(factors.slots), tuple(slots), tuple([at[k] for k in ids]))
-    spent = operations_of(b, wiring, ends)
+    wiring, spent, additive = on_wires(factors.slots, [joined.actions for joined in traced.joins], ids)
     states: list[State] = [leaf(part) for part in factors.parts]
     where = ranges(n, traced.tree)
     steps = []
@@ -200,9 +188,8 @@ def execute(factors: Factors, traced: Traced) -> Execution:
         ends_of = (as_they_stand(factors) if left == ALL else states[left], None if right < 0 else states[right])
         spans = ((0, n - 1) if left == ALL else where[left], None if right < 0 else where[right])
         steps.append(_step(ends_of, spans, right, joined, operations))
-    planned = sum(action.found.operations for joined in traced.joins for action in joined.actions)
     cost = Cost(sum(spent), sum(step.bytes for step in steps), traced.peak, traced.value)
-    return Execution(tuple(steps), cost, result, wiring, planned == cost.operations, _made(factors, traced.tree))
+    return Execution(tuple(steps), cost, result, wiring, additive, _made(factors, traced.tree))
 
 
 @remembered
@@ -211,7 +198,31 @@ def _made(factors: Factors, tree: Tree) -> dict[str, Program]:
     return {}
 
 
-def carry_out(b: Builder, action: Action, at: dict[int, Wire]) -> None:
+def on_wires(
+    slots: tuple[Tensor, ...], steps: Sequence[Sequence[Action]], results: Sequence[int]
+) -> tuple[Wiring, list[int], bool]:
+    """The actions of some steps as one wiring from slots to the arrays `results`, and the operations that each step adds.
+
+    These are those of the boxes that the result needs. Beside them whether no two steps share work.
+    """
+    b = Builder()
+    wires = [b.wire(space) for space in slots]
+    at: dict[int, Wire] = dict(enumerate(wires))
+    ends = [0]
+    for actions in steps:
+        for action in actions:
+            _carry_out(b, action, at)
+        ends.append(len(b.boxes))
+    wiring = b.finish(Product(slots), tuple(wires), tuple([at[k] for k in results]))
+    needed = {box.outs for box in wiring.boxes}
+    spent = [
+        sum([p.cost(wiring.spaces(ins), wiring.spaces(outs)) for p, ins, outs in b.boxes[start:end] if outs in needed])
+        for start, end in pairwise(ends)
+    ]
+    return wiring, spent, sum(spent) == sum([action.found.operations for actions in steps for action in actions])
+
+
+def _carry_out(b: Builder, action: Action, at: dict[int, Wire]) -> None:
     """Add the boxes of a product or sum; `at` has the wires of arrays by their numbers."""
     wiring = action.found.wiring
     if wiring is not None:
@@ -237,17 +248,3 @@ def _step(
     left_span, right_span = spans
     lazy = not joined.actions
     return Multiplication(left_span, right_span or left_span, kinds, (rows, columns), operations, spent, lazy, how)
-
-
-def operations_of(b: Builder, wiring: Wiring, ends: list[int]) -> list[int]:
-    """The operations of each step: those of the boxes that it added and that the result needs."""
-    needed = {box.outs for box in wiring.boxes}
-    out, start = [], 0
-    for end in ends:
-        total = 0
-        for primitive, ins, outs in b.boxes[start:end]:
-            if outs in needed:
-                total += primitive.cost(wiring.spaces(ins), wiring.spaces(outs))
-        out.append(total)
-        start = end
-    return out

@@ -60,7 +60,7 @@ def pushed(first: Structure, second: Structure) -> MapProduct | None:
 def pulled(first: Structure, second: Structure) -> MapProduct | None:
     """`first >> second` by pulling back the rows of an explicit `second`; None where it has none."""
     product = pushed(second.T, first.T)
-    return None if product is None else _transposed(product)
+    return None if product is None else MapProduct(product.structure.T, tuple([source.swapped() for source in product.sources]))
 
 
 @remembered
@@ -71,7 +71,8 @@ def accumulated(structure: Structure, backwards: bool = False) -> MapProduct:
     the result has that pattern: a diagonal, a band, a block-diagonal map.
     """
     if backwards:
-        return _transposed(_flip(accumulated(structure.T)))
+        product = accumulated(structure.T)
+        return MapProduct(product.structure.T, product.sources)
     pattern = pattern_of(structure)
     if pattern is not None and is_compressed(structure):
         return _compressed(structure, pattern)
@@ -84,22 +85,14 @@ def accumulated(structure: Structure, backwards: bool = False) -> MapProduct:
         return tuple([unit if k == c else None for k in range(len(structure.dom))])
 
     there = [tuple([k == c for k in range(len(structure.dom))]) for c in range(len(structure.dom))]
-    return _flip(_dense_grid(structure.dom, structure, there, basis))
+    made = _dense_grid(structure.dom, structure, there, basis)
+    return MapProduct(made.structure, tuple([source.swapped() for source in made.sources]))
 
 
 def is_compressed(structure: Structure) -> bool:
     """True where columns of one colour are pushed together when a map is written out."""
     pattern = pattern_of(structure)
     return pattern is not None and not pattern.is_full and pattern.colours <= MOST
-
-
-def _flip(product: MapProduct) -> MapProduct:
-    """A product whose slots come from its second factor as one of the same map as first factor."""
-    return MapProduct(product.structure, tuple([source.swapped() for source in product.sources]))
-
-
-def _transposed(product: MapProduct) -> MapProduct:
-    return MapProduct(product.structure.T, tuple([source.swapped() for source in product.sources]))
 
 
 def _constant(b: Builder, array: Any) -> Wire:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from catad.planner.chains.basis import BOTH, written
 from catad.planner.chains.brackets import ALL, PULL, PUSH, Tree, balanced, forward, reverse
-from catad.planner.chains.execute import OverBudget, TooDear, Traced, as_they_stand, meeting_peak, trace
+from catad.planner.chains.execute import TooDear, Traced, as_they_stand, meeting_peak, trace
 from catad.planner.chains.factors import (
     Factors,
     State,
@@ -34,6 +34,7 @@ from catad.planner.chains.factors import (
 )
 from catad.planner.costs.cost import Model, short_of_memory, value_of
 from catad.planner.costs.cost_profile import CostProfile
+from catad.planner.heuristics import OutOfWork, Work
 
 TRACED = 1_000, 100  # pairs of terms that the products of one bracketing may have: at least, and for each factor
 BUDGET = 40_000  # products that the exact search may look at: chains of up to 62 factors
@@ -77,7 +78,7 @@ class Search:
 
     def __init__(self, factors: Factors, model: Model, pareto: bool, budget: int, most: float = math.inf) -> None:
         self.factors, self.model, self.pareto, self.most = factors, model, pareto, most
-        self.left = budget
+        self.work = Work(budget)
         self.seen: set[Any] = set()  # pairs of products that were looked at
         n = len(factors.parts)
         self.cells: dict[tuple[int, int], Cell] = {}
@@ -156,9 +157,7 @@ class Search:
             if not lazy(state):
                 continue
             for backwards, how in ((False, PUSH), (True, PULL)):
-                self.left -= weight(state)
-                if self.left < 0:
-                    raise OverBudget
+                self.work.spend(weight(state))
                 joined = write_out(state, backwards, count(-1 - computed_count(state), -1))
                 value = value_of(joined.actions, self.model)
                 made = canonical(joined.state)
@@ -191,9 +190,7 @@ class Search:
         new = met not in self.seen
         if new:
             self.seen.add(met)
-        self.left -= SUMS * terms_of_both if terms_of_both > 1 else NEW if new else 1
-        if self.left < 0:
-            raise OverBudget
+        self.work.spend(SUMS * terms_of_both if terms_of_both > 1 else NEW if new else 1)
 
     def _keep(self, cell: Cell, state: State, way: Candidate) -> None:
         if way.value > self.most:
@@ -263,7 +260,7 @@ def best(
     if n * (n * n - 1) // 6 <= limit:
         try:
             search = Search(factors, model, memory is not None, limit, most)
-        except OverBudget:
+        except OutOfWork:
             pass
         else:
             ways = search.all(explicit)
@@ -322,7 +319,7 @@ def _within(
             tried.append(end(factors, tree, model, explicit, budget=budget, most=most))
         except TooDear:
             pass
-        except OverBudget:
+        except OutOfWork:
             crowded = True
     return tried, crowded
 

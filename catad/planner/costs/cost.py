@@ -102,6 +102,14 @@ def amount(value: float, model: Model, unit: str = "") -> str:
     return f"{value / 1e-9:.3g} ns"
 
 
+def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    """The rows of a table as lines: the first columns flush left, the others flush right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    sides = ["<" if k < left else ">" for k in range(len(widths))]
+    padded = [[f"{x:{side}{w}}" for x, side, w in zip(row, sides, widths, strict=True)] for row in rows]
+    return ["  ".join(row).rstrip() for row in padded]
+
+
 def identity_on(leaves: Sequence[Tensor]) -> Structure:
     """The identity, whose columns are the unit vectors."""
     parts = [identity(leaf) for leaf in leaves]

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from catad import errors
+from catad.support.lru import hashed_once
 
 
 class Rates(NamedTuple):
@@ -34,6 +35,7 @@ OTHERS = "others"  # the rates of kernels that were not measured
 CALL, WITHIN = "call of a program", "matmul within a program"  # of programs that run as one compiled function
 
 
+@hashed_once
 @dataclass(frozen=True)
 class CostProfile:
     """The cost of an engine's kernels in seconds: the rates of each kind, as `cost=` of `ct.plan` takes them.
@@ -58,16 +60,6 @@ class CostProfile:
             raise errors.PlanError(errors.bad_rates(self.rates, OTHERS))
 
     @cached_property
-    def _hash(self) -> int:
-        return hash((self.engine, self.rates))
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return CostProfile, (self.engine, self.rates, self.measured)  # without the hash
-
-    @cached_property
     def _table(self) -> dict[str, Rates]:
         return {kind: Rates(*rates) for kind, rates in self.rates}  # whose rates may be plain tuples
 
@@ -86,14 +78,7 @@ class CostProfile:
 
     def of_function(self, work: Iterable[tuple[str, int, int, int]]) -> float:
         """The time of some boxes that run as one compiled function: one call, then bytes and operations, without launches."""
-        call, within = self._table.get(CALL), self._table.get(WITHIN)
-        if call is None or within is None:
-            return self.seconds(work)
-        total = self.call
-        for kernel, _, nbytes, operations in work:
-            own = within if kernel == "matmul" else call
-            total += nbytes * own.byte + operations * own.operation
-        return total
+        return self.seconds(work) if self.within is self else self.call + self.within.seconds(work)
 
     @cached_property
     def within(self) -> CostProfile:

@@ -21,14 +21,15 @@ from catad.category.trip_counts import reading
 from catad.linear.matrix.as_matrix import DENSE_LIMIT
 from catad.linear.structure import Structure
 from catad.planner.chains import brackets, cache
-from catad.planner.chains.basis import is_larger, use_of, written
+from catad.planner.chains.basis import array_of, is_larger, use_of, written
 from catad.planner.chains.bracketing import Bracketing
-from catad.planner.chains.execute import OverBudget, Traced, as_they_stand, execute
-from catad.planner.chains.factors import Factors, Part, factors_of, leaf, structure_of
+from catad.planner.chains.execute import Traced, as_they_stand, execute
+from catad.planner.chains.factors import Factors, factors_of, leaf, structure_of
 from catad.planner.chains.search import allowed, end
 from catad.planner.costs.cost_profile import CostProfile
+from catad.planner.heuristics import OutOfWork
 from catad.planner.network.eliminate import follow, result_of
-from catad.planner.network.linear_graph import LinearGraph, graph_of
+from catad.planner.network.linear_graph import graph_at
 from catad.planner.network.order import EliminationOrder, by_hand
 from catad.planner.request import Request
 from catad.planner.strategy import Runnable
@@ -114,12 +115,8 @@ def _suits(request: Request) -> bool:
 def _form_of(structure: Structure) -> Any:
     """What two structures have in common where a choice for one is a choice for the other."""
     factors = factors_of(structure)
-    graph = _graph(structure, factors)
+    graph = graph_at(structure, factors)
     return len(factors.parts), graph.inputs, graph.outputs, tuple([(edge.source, edge.target) for edge in graph.edges])
-
-
-def _graph(structure: Structure, factors: Factors) -> LinearGraph:
-    return graph_of((Part(structure, tuple(range(len(structure.slots)))),), factors.slots)
 
 
 # -- sizes far out
@@ -179,7 +176,7 @@ def _priced(value: float, result: Structure, request: Request, make: Callable[[]
     if request.explicit and result.is_lazy:
         return None
     if request.result == "array":
-        last = None if result.is_full else written(result, request.model)
+        last = array_of(result, request.model)
         return Priced(value + (0.0 if last is None else last.value), make, False)
     return Priced(value + use_of(result, request.model), make, is_larger(result))
 
@@ -189,7 +186,7 @@ def again(made: Runnable, subject: Structure | Factors, request: Request) -> Pri
     factors = subject if isinstance(subject, Factors) else factors_of(subject)
     request = request if isinstance(subject, Factors) else request.at(subject)
     if isinstance(made, EliminationOrder):
-        graph = graph_of(factors.parts, factors.slots) if isinstance(subject, Factors) else _graph(subject, factors)
+        graph = graph_at(None if isinstance(subject, Factors) else subject, factors)
         if graph.inner != made.graph.inner:
             return None
         traced = follow(graph, made.entries, request.model, request.explicit)
@@ -207,7 +204,7 @@ def again(made: Runnable, subject: Structure | Factors, request: Request) -> Pri
 def _traced(factors: Factors, tree: brackets.Tree, request: Request, pairs: int) -> Priced | None:
     try:
         traced: Traced = end(factors, tree, request.model, request.explicit, budget=pairs)
-    except OverBudget:
+    except OutOfWork:
         return None
     last = traced.joins[-1].state if traced.joins else leaf(factors.parts[0])
 

@@ -18,7 +18,7 @@ from catad.linear.structure import Structure
 from catad.planner.chains import cache
 from catad.planner.chains.factors import Factors
 from catad.planner.costs import sizes
-from catad.planner.costs.cost import Cost, amount
+from catad.planner.costs.cost import Cost, aligned, amount
 from catad.planner.request import Request
 from catad.planner.strategy import Runnable
 
@@ -54,10 +54,8 @@ class WhatIf(dict[Any, AtSize]):
         for size, row in self.items():
             own = "no such plan" if row.own is None else amount(row.own.value, model)
             cells.append([_text(size), own, amount(row.best.value, model)])
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        lines = ["  ".join([f"{cell:>{w}}" for cell, w in zip(line, widths, strict=True)]) for line in cells]
         where = [f"another order is the best from {', '.join(self.names)} = {_text(size)} on" for size in self.changes]
-        return "\n".join([*lines, *(where or ["one order is the best at all of these"])])
+        return "\n".join([*aligned(cells, left=0), *(where or ["one order is the best at all of these"])])
 
 
 def _text(size: Any) -> str:

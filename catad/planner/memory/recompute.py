@@ -10,31 +10,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING
 
 from catad import errors
 from catad.category.spaces import Space
 from catad.category.terms import D, compose
 from catad.category.wiring import wire
 from catad.linear.products import cost_of_wiring
-from catad.planner.costs.cost import Cost, least_of, short_of_memory
+from catad.planner.costs.cost import least_of, short_of_memory
 from catad.planner.memory.loop_snapshots import with_rooms
 from catad.planner.memory.schedule import Runs
 from catad.planner.request import Request
 from catad.vector.loops.checkpoint import checkpoint
 from catad.vector.loops.snapshots import Rooms
 
+if TYPE_CHECKING:
+    from catad.planner.plan import Plan
+
 MOST_KEPT = 4  # runs at the end that may be kept as they are
-
-
-class Planned(Protocol):
-    """The parts of a plan that this file reads."""
-
-    @property
-    def cost(self) -> Cost: ...
-
-
-P = TypeVar("P", bound=Planned)
 
 
 def recomputing(f: D) -> Iterator[Runs]:
@@ -86,13 +79,13 @@ def _run(f: D, first: int, end: int) -> D:
     return f[first:end] if len(f) > 1 else f
 
 
-def fitting(f: D, dom: Space, request: Request, plan_of: Callable[[Runs], P], error: errors.PlanError) -> P:
+def fitting(f: D, dom: Space, request: Request, plan_of: Callable[[Runs], Plan], error: errors.PlanError) -> Plan:
     """The best plan that fits among those of a program that recomputes; raises the error where none does, with the least.
 
     Where the result is explicit the cheapest is best, recomputing included. Where maps may stay unmultiplied a plan does not
     pay for applying them; then that one is best that has the least to compute again.
     """
-    found: list[tuple[float, float, int, P]] = []
+    found: list[tuple[float, float, int, Plan]] = []
     least = least_of(error)
     for k, runs in enumerate(recomputing(f)):
         try:

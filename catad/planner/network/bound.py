@@ -22,9 +22,8 @@ from catad.planner.costs.cost_profile import CostProfile
 from catad.planner.graph import Graph
 from catad.planner.heuristics import Work
 from catad.planner.network.linear_graph import Edge, LinearGraph
-from catad.planner.problems.bounds import bounds
 from catad.planner.problems.by_sizes import SPEED
-from catad.planner.problems.min_cut import MinCut
+from catad.planner.problems.min_cut import MinCut, bounds
 from catad.planner.problems.parts import Part, parts_of
 
 SECONDS = 0.01  # what a bound may take

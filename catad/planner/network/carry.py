@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from catad.category.spaces import Product
-from catad.category.wiring import Builder, Wire, Wiring
-from catad.planner.chains.execute import WRITTEN, Execution, carry_out, operations_of
-from catad.planner.chains.factors import Action, spaces_text, work_of
+from catad.category.wiring import Wiring
+from catad.planner.chains.execute import WRITTEN, Execution, on_wires
+from catad.planner.chains.factors import spaces_text, work_of
 from catad.planner.costs.cost import Cost, Model, moved
 from catad.planner.costs.cost_profile import CostProfile
 from catad.planner.network.eliminate import Eliminated, Entry, Order, Write, result_of, vertex_of
@@ -68,25 +66,14 @@ def written_text(entry: Write) -> str:
 
 def carried(graph: LinearGraph, order: Order, model: Model) -> Execution:
     """Lay a traced order out as one wiring, and count on it what it costs."""
-    b = Builder()
-    slots = [b.wire(space) for space in graph.slots]
-    at: dict[int, Wire] = dict(enumerate(slots))
-    for joined in order.first:
-        _carry(b, joined.actions, at)
-    ends = [len(b.boxes)]
-    for step in order.steps:
-        for joined in step.joins:
-            _carry(b, joined.actions, at)
-        ends.append(len(b.boxes))
     result, ids = result_of(graph, order.after)
-    wiring = b.finish(Product(graph.slots), tuple(slots), tuple([at[k] for k in ids]))
-    spent = operations_of(b, wiring, ends)
-    every = [*order.first, *[joined for step in order.steps for joined in step.joins]]
-    planned = sum([action.found.operations for joined in every for action in joined.actions])
+    every = (order.first, *[step.joins for step in order.steps])
+    actions = [[action for joined in joins for action in joined.actions] for joins in every]
+    wiring, spent, additive = on_wires(graph.slots, actions, ids)
     steps = tuple([_step(graph, step, n) for step, n in zip(order.steps, spent[1:], strict=True)])
-    nbytes = sum([moved(joined.actions) for joined in every])
+    nbytes = sum([moved(those) for those in actions])
     cost = Cost(sum(spent), nbytes, order.peak, executed(wiring, model, order.value))
-    return Execution(steps, cost, result, wiring, planned == cost.operations)
+    return Execution(steps, cost, result, wiring, additive)
 
 
 def executed(wiring: Wiring, model: Model, otherwise: float) -> float:
@@ -95,11 +82,6 @@ def executed(wiring: Wiring, model: Model, otherwise: float) -> float:
     if model is None:
         return sum([line[3] for line in work_of(boxes)])
     return model.seconds(work_of(boxes)) if isinstance(model, CostProfile) else otherwise
-
-
-def _carry(b: Builder, actions: Sequence[Action], at: dict[int, Wire]) -> None:
-    for action in actions:
-        carry_out(b, action, at)
 
 
 def _step(graph: LinearGraph, step: Eliminated, operations: int) -> Elimination:

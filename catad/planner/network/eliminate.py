@@ -221,7 +221,7 @@ def _left_lazy(graph: LinearGraph, after: Side[State], model: Model) -> list[Ent
 
 
 def cheaper_way(edge: State, model: Model) -> str:
-    """True where an edge is better written out by pushing columns or by pulling rows."""
+    """The way to write an edge out that costs less: "push" or "pull"."""
     values = [value_of(write_out(edge, how == "pull", fresh_numbers()).actions, model) for how in ("push", "pull")]
     return "push" if values[0] <= values[1] else "pull"
 

@@ -8,7 +8,7 @@ laid out. `Priced` adds up what an order costs.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import NamedTuple
 
@@ -22,10 +22,6 @@ from catad.planner.network.sums import plus
 NEW = 40.0  # work for a product of kinds that were not met before, one of kinds that were being 1
 TERMS = 8.0  # and for each pair of the plain maps that they are made of
 MOST_TERMS = 400  # plain maps in one edge; an order that makes more is no use
-
-
-class OutOfWork(Exception):
-    """The search would look at more products than it may."""
 
 
 class Made(NamedTuple):
@@ -82,23 +78,26 @@ class Kinds:
             names[k] = -1 - used if k < 0 else self.base + used
         return names[k]
 
-    def _apart(self, first: State, second: State) -> tuple[State, int]:
-        """The second with other numbers than the first, and the lowest number of both."""
-        low = min([k for part in first for k in part.ids if k < 0], default=0)
-        high = 1 + max([k for part in first for k in part.ids if k >= self.base], default=self.base - 1) - self.base
-        moved = tuple(
-            [Part(s, tuple([k + low if k < 0 else k + high if k >= self.base else k for k in ids])) for s, ids in second]
+    def _operands(self, first: int, second: int) -> tuple[State, State, Iterator[int]]:
+        """Two kinds as states, the second with other numbers than the first, and numbers for what is computed of them."""
+        self.work.spend(NEW + TERMS * self.weight[first] * self.weight[second])
+        one = self.states[first]
+        low = min([k for part in one for k in part.ids if k < 0], default=0)
+        high = 1 + max([k for part in one for k in part.ids if k >= self.base], default=self.base - 1) - self.base
+        two = tuple(
+            [
+                Part(s, tuple([k + low if k < 0 else k + high if k >= self.base else k for k in ids]))
+                for s, ids in self.states[second]
+            ]
         )
-        return moved, min([low, *[k for part in moved for k in part.ids if k < 0]])
+        return one, two, count(min([low, *[k for part in two for k in part.ids if k < 0]]) - 1, -1)
 
     def product(self, first: int, second: int) -> Made:
         """The product of two kinds."""
         found = self.products.get((first, second))
         if found is None:
-            self._spend(first, second)
-            one = self.states[first]
-            two, low = self._apart(one, self.states[second])
-            joined = join(one, two, count(low - 1, -1))
+            one, two, fresh = self._operands(first, second)
+            joined = join(one, two, fresh)
             passes = any(action.found.results and max(action.found.results) >= 0 for action in joined.actions)
             if not joined.actions or (passes and any(part.ids for part in one) and any(part.ids for part in two)):
                 self.plain = False  # an array of a factor goes on as it is: it may meet the same array again
@@ -109,10 +108,7 @@ class Kinds:
         """The sum of two kinds."""
         found = self.sums.get((first, second))
         if found is None:
-            self._spend(first, second)
-            one = self.states[first]
-            two, low = self._apart(one, self.states[second])
-            joined = plus(one, two, count(low - 1, -1))
+            joined = plus(*self._operands(first, second))
             found = self.sums[first, second] = self._made(joined, self.held[first] + self.held[second])
         return found
 
@@ -120,20 +116,14 @@ class Kinds:
         """A kind written out."""
         found = self.written.get((edge, how))
         if found is None:
-            self._spend(edge, edge)
-            one = self.states[edge]
-            joined = write_out(one, how == "pull", count(min([0, *[k for part in one for k in part.ids]]) - 1, -1))
+            one, _, fresh = self._operands(edge, edge)
+            joined = write_out(one, how == "pull", fresh)
             found = self.written[edge, how] = self._made(joined, self.held[edge])
         return found
 
     def cheaper_way(self, edge: int) -> str:
-        """True where a kind is better written out by pushing columns or by pulling rows."""
+        """The way to write a kind out that costs less: "push" or "pull"."""
         return "push" if self.write(edge, "push").cost <= self.write(edge, "pull").cost else "pull"
-
-    def _spend(self, first: int, second: int) -> None:
-        self.work.left -= NEW + TERMS * self.weight[first] * self.weight[second]
-        if self.work.left < 0:
-            raise OutOfWork
 
     def _made(self, joined: Joined, operands: int) -> Made:
         cost = value_of(joined.actions, self.model)

@@ -9,20 +9,20 @@ only edge on one side is the identity is the same as its neighbour.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from catad.category.spaces import Tensor
 from catad.linear.families.block import grid
 from catad.linear.families.delta import identity
 from catad.linear.network import Network
 from catad.linear.structure import Blocks, Structure
-from catad.planner.chains.factors import Part, State
-from catad.planner.graph import Graph
-from catad.support.lru import remembered
+from catad.planner.chains.factors import Factors, Part, State
+from catad.planner.graph import Graph, topological
+from catad.support.lru import hashed_once, remembered
 
 Leaves = tuple[Tensor, ...]
 
@@ -35,40 +35,25 @@ class Edge(NamedTuple):
     state: State
 
 
+@hashed_once
+@dataclass(frozen=True, repr=False)
 class LinearGraph:
     """See the module. Vertices are numbers: `inputs` of them, then the inner ones, then `outputs`.
 
     Between two vertices there may be several edges; they are added before anything is eliminated.
     """
 
-    def __init__(self, spaces: Sequence[Leaves], inputs: int, outputs: int, edges: Sequence[Edge], slots: Leaves) -> None:
-        self.spaces, self.inputs, self.outputs = tuple(spaces), inputs, outputs
-        self.edges, self.slots = tuple(edges), slots
+    spaces: tuple[Leaves, ...]
+    inputs: int
+    outputs: int
+    edges: tuple[Edge, ...]
+    slots: Leaves
 
     @cached_property
     def is_path(self) -> bool:
         """True where every order is a bracketing: the vertices stand in one line."""
         into, out = [edge.target for edge in self.edges], [edge.source for edge in self.edges]
         return self.inputs == self.outputs == 1 and len(set(into)) == len(into) and len(set(out)) == len(out)
-
-    @cached_property
-    def _key(self) -> tuple[Any, ...]:
-        return self.spaces, self.inputs, self.outputs, self.edges, self.slots
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash(self._key)
-
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        return self._key == other._key if isinstance(other, LinearGraph) else NotImplemented
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return LinearGraph, (self.spaces, self.inputs, self.outputs, self.edges, self.slots)  # without the hash
 
     @cached_property
     def inner(self) -> range:
@@ -107,6 +92,12 @@ def graph_of(parts: tuple[Part, ...], slots: Leaves) -> LinearGraph:
     stops = [found.vertex((leaf,)) for leaf in parts[-1].structure.cod]
     found.chain(parts, starts, stops)
     return found.finish(starts, stops, slots)
+
+
+def graph_at(structure: Structure | None, factors: Factors) -> LinearGraph:
+    """The linear graph of a structure with these factors, or, where there is none, of the factors."""
+    parts = factors.parts if structure is None else (Part(structure, tuple(range(len(structure.slots)))),)
+    return graph_of(parts, factors.slots)
 
 
 def has_forks(structure: Structure) -> bool:
@@ -202,8 +193,8 @@ class _Layout:
         inner = [v for v in _topological(edges) if v not in stay]
         number = {v: k for k, v in enumerate([*starts, *inner, *stops])}
         moved = [Edge(number[a], number[z], state) for a, z, state in edges]
-        spaces = [self.spaces[v] for v in [*starts, *inner, *stops]]
-        return LinearGraph(spaces, len(starts), len(stops), moved, slots)
+        spaces = tuple([self.spaces[v] for v in [*starts, *inner, *stops]])
+        return LinearGraph(spaces, len(starts), len(stops), tuple(moved), slots)
 
     def _useful(self, starts: Sequence[int], stops: Sequence[int]) -> list[Edge]:
         """The edges on paths from a start to a stop."""
@@ -264,14 +255,4 @@ def _topological(edges: Sequence[Edge]) -> list[int]:
         missing.setdefault(source, 0)
         missing[target] = missing.get(target, 0) + 1
         after.setdefault(source, []).append(target)
-    ready = [v for v, count in missing.items() if not count]
-    heapq.heapify(ready)
-    found = []
-    while ready:
-        v = heapq.heappop(ready)
-        found.append(v)
-        for target in after.get(v, ()):
-            missing[target] -= 1
-            if not missing[target]:
-                heapq.heappush(ready, target)
-    return found
+    return topological(missing, lambda v: after.get(v, ()))

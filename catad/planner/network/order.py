@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, NamedTuple
 
-from catad import errors
 from catad.linear.apply import applying
 from catad.linear.products import cost_of_wiring
 from catad.linear.structure import Structure
@@ -25,9 +24,9 @@ from catad.planner.network.eliminate import Arrays, Entry, Keep, Order, Side, Wr
 from catad.planner.network.kinds import Kinds
 from catad.planner.network.linear_graph import LinearGraph
 from catad.planner.network.search import PRODUCT, search
-from catad.planner.reports.graph_picture import draw
+from catad.planner.ordered import WAYS, Ordered, is_keep, is_write, rejected
 from catad.planner.request import Request
-from catad.planner.strategy import Records, Runnable, Strategy, rejected, times
+from catad.planner.strategy import Runnable, Strategy, times
 from catad.support.lru import remembered
 
 MARGIN = 0.95  # of the seconds of the best bracketing: profiles are no better than that
@@ -36,20 +35,19 @@ LARGE = 300  # vertices above which it is only the best, and only where it seems
 LEFT = "an order that costs less takes more to apply"
 SUMS = "too many structures may be left, or the order in which maps are added matters"
 WITHIN = "to within 5%"  # MARGIN, in words
-WAYS = ("push", "pull")
 EACH_ONCE, ORDERS_ONLY = "each product counted once", "among orders of elimination"
 NO_LARGER = "that store no more than the dense form"
 
 
 @dataclass(frozen=True, kw_only=True)
-class EliminationOrder(Runnable):
+class EliminationOrder(Ordered, Runnable):
     """The order in which the vertices of a linear graph are eliminated.
 
     `entries` are the vertices, with `("push", p, s)` or `("pull", p, s)` where the map from vertex p to s is written out, and
     `("keep", v)` for those that stay; `added` is how many pairs of parallel edges are added first.
     """
 
-    kind = "order"
+    has_maps = True
     graph: LinearGraph
     entries: tuple[Entry, ...]
     added: int = 0
@@ -73,39 +71,22 @@ class EliminationOrder(Runnable):
         """The graph with the sizes of its vertices alone: `ct.plan_graph` finds orders for it that this plan takes."""
         return self.graph.sized
 
+    @property
+    def spaces(self) -> Sequence[tuple[str, Any]]:
+        return [("space", spaces_text(leaves)) for leaves in self.graph.spaces]
+
     def lines(self) -> list[str]:
         if not self.added:
             return super().lines()
         spent = self.cost.operations - sum([step.operations for step in self.steps])
         return [f"first: {times(self.added, 'pair')} of parallel edges added, {spent:,} operations", *super().lines()]
 
-    def records(self) -> Records:
-        """The box of each vertex, its space, and the vertices from which there are edges to it."""
-        graph = self.graph
-        before: list[set[int]] = [set() for _ in graph.spaces]
-        for edge in graph.edges:
-            before[edge.target].add(edge.source)
-        what = ["input"] * graph.inputs + ["inner"] * len(graph.inner) + ["output"] * graph.outputs
-        return Records(
-            "vertices",
-            [
-                {"vertex": v, "is": what[v], "space": spaces_text(leaves), "from": sorted(before[v])}
-                for v, leaves in enumerate(graph.spaces)
-            ],
-        )
-
-    def read(self, choice: Any) -> tuple[Entry, ...]:
-        return checked_order(self.graph, choice)
-
     def edited(self, choice: Any, request: Request) -> Strategy | None:
         if choice == "elimination":
             return self
         if isinstance(choice, str) or is_bracketing(choice):
             return None
-        return by_hand(self.graph, self.chain, request, checked_order(self.graph, choice))
-
-    def draw(self, headline: str) -> str:
-        return draw(self.sized, [entry for entry in self.choice if isinstance(entry, int)], headline)
+        return by_hand(self.graph, self.chain, request, self.read(choice))
 
     def why(self, step: int, request: Request) -> str:
         """The costs that each vertex that is left would have had at a step, cheapest first; both ways of writing an edge out."""
@@ -154,43 +135,6 @@ def is_bracketing(value: Any) -> bool:
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         return False
     return any(isinstance(half, (list, tuple)) and not (is_write(half) or is_keep(half)) for half in value) or value[0] in WAYS
-
-
-def is_write(value: Any) -> bool:
-    """True where a value is `("push", p, s)` or `("pull", p, s)`."""
-    return isinstance(value, (list, tuple)) and len(value) == 3 and value[0] in WAYS
-
-
-def is_keep(value: Any) -> bool:
-    """True where a value is `("keep", v)`."""
-    return isinstance(value, (list, tuple)) and len(value) == 2 and value[0] == "keep"
-
-
-def checked_order(graph: LinearGraph, order: Any) -> tuple[Entry, ...]:
-    """An order that names every inner vertex once; raises `PlanError` naming the place."""
-    if not isinstance(order, Sequence) or isinstance(order, (str, bytes)):
-        raise errors.PlanError(errors.no_order(order))
-    seen: set[int] = set()
-    found: list[Entry] = []
-    for k, entry in enumerate(order):
-        if is_write(entry):
-            how, p, s = entry
-            for v in (p, s):
-                if isinstance(v, bool) or not isinstance(v, int) or not 0 <= v < len(graph.spaces):
-                    raise errors.PlanError(errors.missing_vertex(v, len(graph.spaces), f"step {k}"))
-            found.append((how, p, s))
-            continue
-        v = entry[1] if is_keep(entry) else entry
-        if isinstance(v, bool) or not isinstance(v, int) or v not in graph.inner:
-            raise errors.PlanError(errors.not_eliminable(v, k))
-        if v in seen:
-            raise errors.PlanError(errors.eliminated_twice(v, k))
-        seen.add(v)
-        found.append(("keep", v) if is_keep(entry) else v)
-    skipped = [v for v in graph.inner if v not in seen]
-    if skipped:
-        raise errors.PlanError(errors.skipped_vertices(skipped, len(found)))
-    return tuple(found)
 
 
 def by_hand(graph: LinearGraph, chain: Factors, request: Request, order: Sequence[Entry]) -> EliminationOrder:

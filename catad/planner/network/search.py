@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from catad.planner.costs.cost_profile import CostProfile
-from catad.planner.heuristics import greedy_order
+from catad.planner.heuristics import OutOfWork, greedy_order
 from catad.planner.network.bound import bound
 from catad.planner.network.eliminate import Entry, Side, eliminate, take_step
-from catad.planner.network.kinds import Kinds, OutOfWork, Priced
+from catad.planner.network.kinds import Kinds, Priced
 from catad.planner.network.linear_graph import LinearGraph
 from catad.planner.network.sets import Sets
 from catad.planner.problems.by_sizes import cheap_order

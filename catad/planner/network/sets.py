@@ -17,8 +17,9 @@ from collections.abc import Mapping, Sequence
 from itertools import product as every
 from typing import Any, NamedTuple
 
+from catad.planner.graph import members, set_of
 from catad.planner.network.eliminate import Side
-from catad.planner.network.kinds import Kinds, OutOfWork
+from catad.planner.network.kinds import Kinds
 from catad.planner.problems.parts import connected
 
 KEPT = 12  # structures that a set may leave; of more, the cheapest are kept, and the search is no longer exact
@@ -59,8 +60,8 @@ class Sets:
         stored: float = math.inf,
     ) -> None:
         self.kinds, self.before, self.after, self.most, self.stored = kinds, before, after, most, stored
-        self.inside = sum([1 << v for v in inside])
-        self.around: Mapping[int, int] = {v: _bits(before[v]) | _bits(after[v]) for v in inside}
+        self.inside = set_of(inside)
+        self.around: Mapping[int, int] = {v: set_of(before[v]) | set_of(after[v]) for v in inside}
         self.solved: dict[int, list[Option]] = {}
         self.exact = True  # no way that could be the best has been left out
         self.met: dict[tuple[int, int], set[tuple[int, int]]] = {}  # the kinds that were added, by the vertices between which
@@ -121,7 +122,7 @@ class Sets:
         if known is not None:
             return known
         found: dict[Left, Option] = {}
-        for v in _members(inside):
+        for v in members(inside):
             lists = [self.options(part) for part in connected(self.around, inside & ~(1 << v))]
             for ways in every(*lists):
                 cost = sum([way.cost for way in ways])
@@ -148,9 +149,7 @@ class Sets:
                     cost += self._add(edges, at, kind, (p, s))
                 else:
                     edges[at] = kind
-        work.left -= TRY + EACH * len(into) * len(out)
-        if work.left < 0:
-            raise OutOfWork
+        work.spend(TRY + EACH * len(into) * len(out))
         for p, first in into.items():
             for s, second in out.items():
                 made = kinds.products.get((first, second)) or kinds.product(first, second)
@@ -162,16 +161,3 @@ class Sets:
                     else:
                         left[at] = made.kind
         return cost, tuple(sorted([(p, s, kind) for (p, s), kind in left.items()]))
-
-
-def _members(inside: int) -> list[int]:
-    found = []
-    while inside:
-        low = inside & -inside
-        found.append(low.bit_length() - 1)
-        inside ^= low
-    return found
-
-
-def _bits(vertices: Mapping[int, int]) -> int:
-    return sum([1 << v for v in vertices])

@@ -13,9 +13,9 @@ from dataclasses import replace
 
 from catad.planner.chains.basis import use_of
 from catad.planner.chains.factors import Factors
-from catad.planner.heuristics import Work
+from catad.planner.heuristics import OutOfWork, Work
 from catad.planner.network.eliminate import Entry, eliminate
-from catad.planner.network.kinds import Kinds, OutOfWork
+from catad.planner.network.kinds import Kinds
 from catad.planner.network.linear_graph import LinearGraph
 from catad.planner.network.order import by_hand
 from catad.planner.network.search import EXACT, PRODUCT, Search

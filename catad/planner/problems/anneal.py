@@ -16,7 +16,7 @@ from catad.planner.heuristics import Work
 from catad.planner.problems.parts import reach
 from catad.planner.problems.tree import Tree
 
-HOT, COLD = 0.3, 0.04  # temperatures at the start and at the end, in mean costs of a vertex
+HOT, COLD = 0.1, 0.02  # temperatures at the start and at the end, in mean costs of a vertex
 HOPELESS = 6.0  # temperatures above which a place is not looked beyond
 
 

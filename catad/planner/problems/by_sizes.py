@@ -8,16 +8,14 @@ from typing import NamedTuple
 
 from catad.planner.graph import Graph, members
 from catad.planner.heuristics import Work
-from catad.planner.problems.bounds import bounds
+from catad.planner.problems.min_cut import bounds
 from catad.planner.problems.orders import costs, greedy, markowitz_degree
 from catad.planner.problems.parts import parts_of
 from catad.planner.problems.solve import Solution, begin, improve_all
-from catad.planner.problems.streams import in_streams
 
 BUDGET = 0.05  # seconds
 SPEED = 80_000  # work in a second: a machine should do twice as much, for the plan depends only on the work
 BEGINNING = 1.2  # work that a vertex takes before any search, and as much again for every thousand others
-LONG = 2.0  # seconds from which the search runs as two processes
 
 
 class Found(NamedTuple):
@@ -42,13 +40,8 @@ def cheap_order(graph: Graph, seconds: float = BUDGET, seed: int = 0) -> Found:
     tried = [forward, forward[::-1], markowitz]
     rivals = [sum(costs(preds, succs, sizes, order).values()) for order in tried]
     free, solutions = _begun(graph, tried, seed, seconds)
-    units, beginning = SPEED * seconds, BEGINNING * len(preds) * (1 + len(preds) / 1000)
-    if not all(known.optimal for known in solutions):
-        improve_all(solutions, min(max(units - beginning, 0), SPEED * LONG), seed)
-    further = units - SPEED * LONG - 2 * beginning
-    open_parts = [known for known in solutions if not known.optimal]
-    if open_parts and further > 0:
-        in_streams(open_parts, further, seed)
+    beginning = BEGINNING * len(preds) * (1 + len(preds) / 1000)
+    improve_all(solutions, max(SPEED * seconds - beginning, 0), seed)
     order = [*free, *[known.part.names[v] for known in solutions for v in known.order]]
     cost, bound = sum([known.value for known in solutions]), sum([known.bound for known in solutions])
     return Found(tuple(order), cost, bound, *rivals)

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from catad import errors
-from catad.planner.costs.cost import Cost, counted
+from catad.planner.costs.cost import Cost, checked_limit, counted
 from catad.planner.plan import Plan
 from catad.planner.request import Request
 from catad.planner.strategy import REJECTED, Records, Strategy, times
@@ -182,8 +182,7 @@ def plan_chain(chain: Sequence[Sequence[int]], memory: float | None = None) -> P
     <plan R^4 -> R^6, 3 factors: 468 operations (reverse 1,260, forward 840), optimal>
     """
     factors = checked_chain(chain)
-    if memory is not None and (isinstance(memory, bool) or not isinstance(memory, (int, float)) or not memory >= 0):
-        raise errors.PlanError(errors.bad_limit("memory", memory))
+    checked_limit(memory, "memory")
     m, n, e = zip(*factors, strict=True)
     value, how, split = _table(m, n, e, memory)
     products = sum([_alone(*factor, memory)[0] for factor in factors]) + matrix_chain([factor[:2] for factor in factors])

@@ -19,10 +19,6 @@ from catad.planner.problems.parts import connected
 Sets = Sequence[int] | Mapping[int, int]
 
 
-class OutOfWork(Exception):
-    """The search took more work than it may."""
-
-
 class Exact:
     """The search for one graph; sets that are solved once stay solved.
 
@@ -120,9 +116,7 @@ class Exact:
             value = least - floor[v] + self.sizes[v] * total(before & ~rest) * total(after & ~rest)
             if value < most:
                 found.append((value, -v if self.late else v, rest))
-        self.work.left -= 1.5 * inside.bit_count()
-        if self.work.left < 0:
-            raise OutOfWork
+        self.work.spend(1.5 * inside.bit_count())
         found.sort()
         return [(value, abs(v), rest) for value, v, rest in found]
 

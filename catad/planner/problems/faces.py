@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from catad.planner.heuristics import Work
@@ -41,13 +40,11 @@ class State(NamedTuple):
     faces: frozenset[tuple[int, int]]
 
 
-@dataclass(frozen=True)
-class MatrixFreeResult:
-    """The least cost that was found, whether it is known to be the least, and its steps."""
+class MatrixFreeResult(NamedTuple):
+    """The least cost that was found, and whether it is known to be the least."""
 
     cost: int
     optimal: bool
-    steps: tuple[str, ...]
 
 
 class Faces:
@@ -88,7 +85,7 @@ class Faces:
         paid = 0
         for node in sorted(state.open):
             if self.ends >> self.source[node] & 1 and self.ends >> self.target[node] & 1:
-                paid += self.accumulation(self.programs[node])[0]
+                paid += self.accumulation(self.programs[node])
                 state = state._replace(done=state.done | {node}, open=state.open - {node})
         return state, paid
 
@@ -146,13 +143,12 @@ class Faces:
         """The least cost that is left: every program that is left is used, or its Jacobian accumulated."""
         return sum([self.least[node] for node in state.open])
 
-    def accumulation(self, edge: Edge) -> tuple[int, str]:
-        """The cost of accumulating an edge, and the way to do it."""
-        tangent, adjoint = self.sizes[edge.source] * edge.tangent, self.sizes[edge.target] * edge.adjoint
-        return (tangent, "tangents") if tangent <= adjoint else (adjoint, "adjoints")
+    def accumulation(self, edge: Edge) -> int:
+        """The cost of accumulating an edge, by tangents or by adjoints."""
+        return min(self.sizes[edge.source] * edge.tangent, self.sizes[edge.target] * edge.adjoint)
 
-    def steps(self, state: State) -> list[tuple[int, str, State]]:
-        """The steps that can be done next: for each its cost, its text, and the state after it."""
+    def steps(self, state: State) -> list[tuple[int, State]]:
+        """The steps that can be done next: for each its cost and the state after it."""
         found = []
         for a, c in sorted(state.faces):
             first, second = self.programs.get(a), self.programs.get(c)
@@ -163,29 +159,23 @@ class Faces:
                 found.append(self._step(state, a, c, need))
         return found
 
-    def _step(self, state: State, a: int, c: int, need: frozenset[int]) -> tuple[int, str, State]:
+    def _step(self, state: State, a: int, c: int, need: frozenset[int]) -> tuple[int, State]:
         """Accumulate some of the two nodes of a face, then eliminate it in the cheapest way there is then."""
-        cost, words = 0, []
-        for node in sorted(need):
-            spent, how = self.accumulation(self.programs[node])
-            cost += spent
-            words.append(f"{self.source[node]} -> {self.target[node]} by {how}")
+        cost = sum([self.accumulation(self.programs[node]) for node in need])
         if need:
             state = self._normal(state._replace(done=state.done | need, open=state.open - need))
             if (a, c) not in state.faces:  # one of them is part of a sum now, which is a state of its own
-                return cost, ", ".join(words), state
+                return cost, state
         i, j, k = self.source[a], self.target[a], self.target[c]
         first, second = self.programs.get(a), self.programs.get(c)
         ways = []
         if a in state.done and c in state.done:
-            ways.append((self.sizes[i] * self.sizes[j] * self.sizes[k], "products"))
+            ways.append(self.sizes[i] * self.sizes[j] * self.sizes[k])  # by a product
         if a in state.done and second is not None:
-            ways.append((self.sizes[i] * second.tangent, "tangents"))
+            ways.append(self.sizes[i] * second.tangent)
         if c in state.done and first is not None:
-            ways.append((self.sizes[k] * first.adjoint, "adjoints"))
-        spent, how = min(ways)
-        words.append(f"{i} -> {j} -> {k} by {how}")
-        return cost + spent, ", ".join(words), self._eliminated(state, a, c)
+            ways.append(self.sizes[k] * first.adjoint)
+        return cost + min(ways), self._eliminated(state, a, c)
 
     def _eliminated(self, state: State, a: int, c: int) -> State:
         product = self._node(frozenset(p + q for p in self.paths[a] for q in self.paths[c]), self.source[a], self.target[c])
@@ -200,62 +190,50 @@ def matrix_free(faces: Faces, work: Work, most: int) -> MatrixFreeResult:
     Best-first search, exact if the work suffices; else what a search through the most promising states only has found.
     """
     beam = work.lend(work.left / 3)
-    found = MatrixFreeResult(most, False, ())
     for width in WIDTHS:
-        found = _through_few(faces, beam, found, width)
+        most = _through_few(faces, beam, most, width)
     work.take_back(beam)
     start = faces.start
     reached: dict[State, int] = {start: faces.paid}
-    came: dict[State, tuple[State, str]] = {}
     count = 0
     heap: list[tuple[int, int, State]] = [(faces.paid + faces.bound(start), count, start)]
     while heap and not work.spent:
         estimate, _, state = heapq.heappop(heap)
-        if estimate >= found.cost:
+        if estimate >= most:
             heap = []
             break
         spent = reached[state]
         if estimate > spent + faces.bound(state):
             continue
         if not state.faces:
-            return MatrixFreeResult(spent, True, _back(came, state))
-        for cost, words, after in faces.steps(state):
+            return MatrixFreeResult(spent, True)
+        for cost, after in faces.steps(state):
             work.left -= 1
             now = spent + cost
-            if now < reached.get(after, found.cost) and now + faces.bound(after) < found.cost:
+            if now < reached.get(after, most) and now + faces.bound(after) < most:
                 reached[after] = now
-                came[after] = (state, words)
                 count += 1
                 heapq.heappush(heap, (now + faces.bound(after), count, after))
-    return MatrixFreeResult(found.cost, not heap, found.steps)
+    return MatrixFreeResult(most, not heap)
 
 
 WIDTHS = (1, 5, 25)  # states that are followed at a time
 
 
-def _through_few(faces: Faces, work: Work, best: MatrixFreeResult, width: int) -> MatrixFreeResult:
-    """The cheapest way through the most promising states of each step, where it is cheaper than the best that is known."""
-    level: dict[State, tuple[int, tuple[str, ...]]] = {faces.start: (faces.paid, ())}
+def _through_few(faces: Faces, work: Work, most: int, width: int) -> int:
+    """The cost of the cheapest way through the most promising states of each step, where that is below `most`."""
+    level: dict[State, int] = {faces.start: faces.paid}
     while level and not work.spent:
-        below: dict[State, tuple[int, tuple[str, ...]]] = {}
-        for state, (spent, steps) in level.items():
+        below: dict[State, int] = {}
+        for state, spent in level.items():
             if not state.faces:
-                if spent < best.cost:
-                    best = MatrixFreeResult(spent, False, steps)
+                most = min(most, spent)
                 continue
-            for cost, words, after in faces.steps(state):
+            for cost, after in faces.steps(state):
                 work.left -= 1
                 now = spent + cost
-                if now + faces.bound(after) < best.cost and (after not in below or now < below[after][0]):
-                    below[after] = (now, (*steps, words))
-        ranked = sorted(below.items(), key=lambda item: item[1][0] + faces.bound(item[0]))
+                if now + faces.bound(after) < most and now < below.get(after, most):
+                    below[after] = now
+        ranked = sorted(below.items(), key=lambda item: item[1] + faces.bound(item[0]))
         level = dict(ranked[:width])
-    return best
-
-
-def _back(came: dict[State, tuple[State, str]], state: State) -> tuple[str, ...]:
-    steps = []
-    while state in came:
-        state, words = came[state]
-        steps.append(words)
-    return tuple(reversed(steps))
+    return most

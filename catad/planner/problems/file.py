@@ -16,52 +16,24 @@ import json
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from catad import errors
 from catad.planner.graph import Graph
 from catad.planner.problems.chain_plan import checked_chain
-from catad.planner.problems.checkpoints import repeated_steps
 from catad.planner.problems.faces import Edge
+from catad.planner.problems.solutions import (
+    ChainProblem,
+    CheckpointProblem,
+    MatrixProblem,
+    Problem,
+    ScalarProblem,
+    VectorProblem,
+)
 from catad.planner.problems.typed import COPY, Scalar, Tables, TypedEdge, TypedGraph
 
 CHAIN_KEYS = ("chain", "chain_m_n_edges")
 SIZE_KEYS = ("type", "out_d0", "out_d1", "in_d0", "in_d1")
-
-
-class ScalarProblem(NamedTuple):
-    """A graph to eliminate; where its edges have types, also what these cost."""
-
-    graph: Graph
-    typed: TypedGraph | None
-
-
-class ChainProblem(NamedTuple):
-    """A bare chain and the memory limits that its file asks about (0 is none)."""
-
-    factors: tuple[tuple[int, int, int], ...]
-    limits: tuple[int, ...]
-
-
-class VectorProblem(NamedTuple):
-    """A vector graph, and what tangents and adjoints through its edges cost."""
-
-    graph: Graph
-    edges: tuple[Edge, ...]
-
-
-class CheckpointProblem(NamedTuple):
-    steps: int
-    kept: int
-
-
-class MatrixProblem(NamedTuple):
-    """The sizes (rows, columns) of matrices, the one applied first first."""
-
-    sizes: tuple[tuple[int, int], ...]
-
-
-Problem = ScalarProblem | ChainProblem | VectorProblem | CheckpointProblem | MatrixProblem
 
 
 def load(path: str, prefix: str = "") -> list[tuple[str, Problem]]:
@@ -82,18 +54,18 @@ def load(path: str, prefix: str = "") -> list[tuple[str, Problem]]:
         raise errors.PlanError(errors.no_problems(path, tuple(SECTIONS)))
     found: list[tuple[str, Problem]] = []
     names: list[str] = []
-    for section, read in SECTIONS.items():
+    for section, (named, made) in SECTIONS.items():
         if section in content:
-            for name, make in read(section, content[section], content):
+            for name, problem in named(section, content[section]):
                 names.append(name)
                 if name.startswith(prefix):
-                    found.append((name, make()))
+                    found.append((name, made(name, problem, content)))
     if not found:
         raise errors.PlanError(errors.no_such_problem(prefix, names))
     return found
 
 
-Made = Iterator[tuple[str, Callable[[], Problem]]]
+Named = Iterator[tuple[str, Any]]
 
 
 def _field(name: str, problem: Any, key: str, expected: str, fits: Callable[[Any], bool]) -> Any:
@@ -120,11 +92,6 @@ def _located(name: str, make: Callable[[], Any]) -> Any:
         return make()
     except errors.PlanError as error:
         raise errors.PlanError(errors.in_problem(error.message, name)) from None
-
-
-def _graphs(section: str, graphs: Any, content: dict[str, Any]) -> Made:
-    for key, problem in _items(section, graphs):
-        yield key, lambda key=key, problem=problem: _graph(key, problem, content)  # type: ignore[misc]
 
 
 def _graph(name: str, problem: Any, content: dict[str, Any]) -> Problem:
@@ -177,12 +144,12 @@ def _tables(name: str, content: dict[str, Any], kinds: set[int]) -> Tables:
     return Tables(tuple(tuple(map(tuple, rows)) for rows in active), tuple(map(tuple, mul)), tuple(map(tuple, add)), offset)
 
 
-def _chains(section: str, chains: Any, content: dict[str, Any]) -> Made:
+def _chains(section: str, chains: Any) -> Named:
     stack = [(section, chains)]
     while stack:
         name, node = stack.pop()
         if isinstance(node, dict) and any(key in node for key in CHAIN_KEYS):
-            yield name, lambda name=name, node=node: _chain(name, node)  # type: ignore[misc]
+            yield name, node
             continue
         if isinstance(node, dict) and not any(isinstance(value, (dict, list)) for value in node.values()):
             raise errors.PlanError(errors.missing_problem_field(name, "chain", "a list of [rows, columns, edges]"))
@@ -190,7 +157,7 @@ def _chains(section: str, chains: Any, content: dict[str, Any]) -> Made:
         stack += [(f"{name}/{key}", value) for key, value in reversed(list(items)) if isinstance(value, (dict, list))]
 
 
-def _chain(name: str, problem: dict[str, Any]) -> Problem:
+def _chain(name: str, problem: dict[str, Any], _: dict[str, Any]) -> Problem:
     key = next(key for key in CHAIN_KEYS if key in problem)
     chain = _field(name, problem, key, "a list of [rows, columns, edges]", lambda v: isinstance(v, list))
     limits = problem.get("optimum_by_adjoint_tape_limit", {})
@@ -201,13 +168,12 @@ def _chain(name: str, problem: dict[str, Any]) -> Problem:
     return ChainProblem(_located(name, lambda: checked_chain(chain)), tuple(int(limit) for limit in limits))
 
 
-def _vectors(section: str, vectors: Any, content: dict[str, Any]) -> Made:
+def _vectors(section: str, vectors: Any) -> Named:
     graphs = _field(section, vectors, "graphs", "an object of graphs", lambda v: isinstance(v, dict))
-    for name, problem in _items(f"{section}/graphs", graphs):
-        yield name, lambda name=name, problem=problem: _vector(name, problem)  # type: ignore[misc]
+    return _items(f"{section}/graphs", graphs)
 
 
-def _vector(name: str, problem: Any) -> Problem:
+def _vector(name: str, problem: Any, _: dict[str, Any]) -> Problem:
     sizes = _field(name, problem, "size", "a list of whole numbers", lambda v: isinstance(v, list))
     inputs = _field(name, problem, "inputs", "a list of vertices", _wholes)
     outputs = _field(name, problem, "outputs", "a list of vertices", _wholes)
@@ -223,41 +189,41 @@ def _vector(name: str, problem: Any) -> Problem:
     return VectorProblem(graph, tuple(edges))
 
 
-def _checkpoints(section: str, content: Any, _: dict[str, Any]) -> Made:
+def _checkpoints(section: str, content: Any) -> Named:
     cases = _field(section, content, "cases", "a list of [steps, checkpoints, ...]", lambda v: isinstance(v, list))
-    for k, case in enumerate(cases):
-        yield f"{section}/cases/{k}", lambda k=k, case=case: _checkpoint(f"{section}/cases/{k}", case)  # type: ignore[misc]
+    yield from [(f"{section}/cases/{k}", case) for k, case in enumerate(cases)]
 
 
-def _checkpoint(name: str, case: Any) -> Problem:
+def _checkpoint(name: str, case: Any, _: dict[str, Any]) -> Problem:
     if not isinstance(case, list) or len(case) < 2:
         raise errors.PlanError(errors.bad_field(name, case, "[steps, checkpoints, ...]"))
-    _located(name, lambda: repeated_steps(case[0], case[1]))
+    for what, value in zip(("steps", "checkpoints"), case, strict=False):
+        if not _whole(value):
+            raise errors.PlanError(errors.in_problem(errors.bad_count(what, value), name))
+    if case[0] and not case[1]:
+        raise errors.PlanError(errors.in_problem(errors.no_checkpoint(case[0]), name))
     return CheckpointProblem(case[0], case[1])
 
 
-def _matrices(section: str, problem: Any, _: dict[str, Any]) -> Made:
-    def make() -> Problem:
-        def fits(value: Any) -> bool:
-            return _wholes(value) and len(value) > 1
+def _matrices(section: str, problem: Any, _: dict[str, Any]) -> Problem:
+    def fits(value: Any) -> bool:
+        return _wholes(value) and len(value) > 1
 
-        dims = _field(section, problem, "dims", "a list of at least two sizes", fits)
-        return MatrixProblem(tuple(pairwise(dims))[::-1])
-
-    yield section, make
+    dims = _field(section, problem, "dims", "a list of at least two sizes", fits)
+    return MatrixProblem(tuple(pairwise(dims))[::-1])
 
 
-def _items(section: str, problems: Any) -> Iterator[tuple[str, Any]]:
+def _items(section: str, problems: Any) -> Named:
     if not isinstance(problems, dict):
         raise errors.PlanError(errors.bad_field(section, problems, "an object of problems"))
-    for key, problem in problems.items():
-        yield f"{section}/{key}", problem
+    yield from [(f"{section}/{key}", problem) for key, problem in problems.items()]
 
 
-SECTIONS: dict[str, Callable[[str, Any, dict[str, Any]], Made]] = {
-    "elimination_graphs": _graphs,
-    "jacobian_chains": _chains,
-    "vector_dags": _vectors,
-    "checkpointing": _checkpoints,
-    "matrix_chain_textbook": _matrices,
+# a section -> its problems by name, and how one is read
+SECTIONS: dict[str, tuple[Callable[[str, Any], Named], Callable[[str, Any, dict[str, Any]], Problem]]] = {
+    "elimination_graphs": (_items, _graph),
+    "jacobian_chains": (_chains, _chain),
+    "vector_dags": (_vectors, _vector),
+    "checkpointing": (_checkpoints, _checkpoint),
+    "matrix_chain_textbook": (lambda section, problem: iter([(section, problem)]), _matrices),
 }

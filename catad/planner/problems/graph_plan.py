@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 from catad import errors
 from catad.planner.costs.cost import Cost, counted
-from catad.planner.graph import Graph, measure, members, remove
+from catad.planner.graph import Graph, measure, remove
+from catad.planner.ordered import Ordered, rejected
 from catad.planner.plan import Plan
 from catad.planner.problems.by_sizes import BUDGET, cheap_order
-from catad.planner.reports.graph_picture import draw
 from catad.planner.request import Request
-from catad.planner.strategy import Records, Strategy, rejected, times
+from catad.planner.strategy import times
 
 
 class SizedElimination(NamedTuple):
@@ -38,10 +38,9 @@ class SizedElimination(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SizedOrder(Strategy):
+class SizedOrder(Ordered):
     """The order in which the inner vertices of a graph are eliminated; `beside` has the multiplications of its rivals."""
 
-    kind = "order"
     unit = "multiplications"
     columns = ()
     graph: Graph
@@ -51,6 +50,14 @@ class SizedOrder(Strategy):
     @property
     def choice(self) -> tuple[int, ...]:
         return self.order
+
+    @property
+    def sized(self) -> Graph:
+        return self.graph
+
+    @property
+    def spaces(self) -> Sequence[tuple[str, Any]]:
+        return [("size", size) for size in self.graph.sizes]
 
     @property
     def cost(self) -> Cost:
@@ -78,22 +85,8 @@ class SizedOrder(Strategy):
     def rivals(self) -> Mapping[str, Cost]:
         return {name: counted(value) for name, value in (*self.beside, ("bound", int(self.bound)))}
 
-    def records(self) -> Records:
-        graph = self.graph
-        stay = {v: what for what, ends in (("input", graph.inputs), ("output", graph.outputs)) for v in members(ends)}
-        return Records(
-            "vertices",
-            [
-                {"vertex": v, "is": stay.get(v, "inner"), "size": graph.sizes[v], "from": members(before)}
-                for v, before in enumerate(graph.preds)
-            ],
-        )
-
-    def read(self, choice: Any) -> tuple[int, ...]:
-        return _checked(self.graph, choice)
-
     def edited(self, choice: Any, request: Request) -> SizedOrder:
-        made = replace(self, order=_checked(self.graph, choice), mode="by hand")
+        made = replace(self, order=self.read(choice), mode="by hand")
         return replace(made, exact=made.cost.value == self.bound)
 
     def why(self, step: int, request: Request) -> str:
@@ -104,9 +97,6 @@ class SizedOrder(Strategy):
         left = [(_step(self.graph, before, after, v).operations, v) for v in self.order[step + 1 :]]
         return rejected(step, self.steps[step].line, left, lambda n: f"{n:,} {self.unit}")
 
-    def draw(self, headline: str) -> str:
-        return draw(self.graph, self.choice, headline)
-
 
 def _step(graph: Graph, before: list[int], after: list[int], v: int) -> SizedElimination:
     total = measure(graph.sizes)
@@ -116,10 +106,9 @@ def _step(graph: Graph, before: list[int], after: list[int], v: int) -> SizedEli
 def plan_graph(graph: Graph, budget: float | None = None, seed: int = 0) -> Plan:
     """A cheap order in which to eliminate the inner vertices of a linear graph, and a bound below every order.
 
-    `budget` is in seconds (0.05 by default; above 2 s the search runs as two processes). It is spent as counted work, so the plan
-    depends on the graph, the budget and the seed only, not on the machine nor on how many cores it has. Small parts, and parts
-    whose bound is met, are known to be optimal. The cost is in multiplications of numbers. Raises `PlanError`
-    for an invalid budget or seed.
+    `budget` is in seconds (0.05 by default). It is spent as counted work, so the plan depends on the graph, the budget and the
+    seed only, not on the machine. Small parts, and parts whose bound is met, are known to be optimal. The cost is in
+    multiplications of numbers. Raises `PlanError` for an invalid budget or seed.
 
     Sources: A. Griewank and A. Walther, Evaluating Derivatives, 2008, chapters 9 and 10.
 
@@ -133,23 +122,6 @@ def plan_graph(graph: Graph, budget: float | None = None, seed: int = 0) -> Plan
     order, cost, bound, forward, reverse, markowitz = cheap_order(graph, checked_budget(budget), checked_seed(seed))
     beside = (("forward", forward), ("reverse", reverse), ("Markowitz", markowitz))
     return Plan(SizedOrder(graph=graph, order=order, beside=beside, exact=cost == bound, bound=bound), Request())
-
-
-def _checked(graph: Graph, order: object) -> tuple[int, ...]:
-    """An order that names every inner vertex once."""
-    if not isinstance(order, Sequence) or isinstance(order, (str, bytes)):
-        raise errors.PlanError(errors.no_order(order))
-    seen: set[int] = set()
-    for k, v in enumerate(order):
-        if not isinstance(v, int) or isinstance(v, bool) or not 0 <= v < len(graph.preds) or not graph.inner >> v & 1:
-            raise errors.PlanError(errors.not_eliminable(v, k))
-        if v in seen:
-            raise errors.PlanError(errors.eliminated_twice(v, k))
-        seen.add(v)
-    skipped = [v for v in members(graph.inner) if v not in seen]
-    if skipped:
-        raise errors.PlanError(errors.skipped_vertices(skipped, len(seen)))
-    return tuple(order)
 
 
 def checked_budget(budget: object) -> float:

@@ -1,7 +1,8 @@
-"""Minimum vertex cuts, as maximum flows.
+"""Minimum vertex cuts, as maximum flows, and the bound that they give on the cost of all orders.
 
 The flow passes through vertices, whose capacities are their sizes; edges carry any amount. By Menger's theorem the flow is the
-least size of vertices that separate one vertex from the ends.
+least size of vertices that separate one vertex from the ends. When v is eliminated, its predecessors separate it from the inputs
+and outputs before it, which all stay, and likewise after it: size(v) * cut before * cut after is what v costs at least.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from itertools import pairwise
 
 from catad.planner.graph import members
 from catad.planner.heuristics import Work
+from catad.planner.problems.parts import Part
 
 STEP, WIDE = 0.3, 3e-4  # work for one step of a search for a path, and more for each vertex that a set has room for
 
@@ -115,3 +117,15 @@ def _back(came: dict[State, State], state: State) -> list[State]:
         state = came[state]
         path.append(state)
     return path[::-1]
+
+
+def bounds(part: Part, work: Work) -> list[int]:
+    """The least cost of each inner vertex of a part; once the work is spent, no cut is looked for any more."""
+    found = []
+    for v in range(part.m):
+        least = part.sizes[v]
+        for sets in (part.preds, part.succs):
+            if not work.spent:
+                least *= MinCut(sets, v, part.sizes, part.m, work).value()
+        found.append(least)
+    return found

@@ -7,11 +7,11 @@ cheapest now compared with what it costs last (U. Naumann, 1999), minimal fill o
 
 from __future__ import annotations
 
-import heapq
 import random
 from collections.abc import Callable, Iterable, Sequence
 
 from catad.planner.graph import measure, members, remove
+from catad.planner.heuristics import greedy_order
 
 Sets = Sequence[int]
 Key = Callable[[int, list[int], list[int]], int]
@@ -68,30 +68,8 @@ def greedy(preds: Sets, succs: Sets, vertices: Iterable[int], key: Key, rng: ran
     """An order by a greedy rule: next is the vertex of the least key; ties go to the smallest, or are drawn with `rng`."""
     before, after = list(preds), list(succs)
 
-    def entry(v: int) -> tuple[int, float, int]:
-        return key(v, before, after), rng.random() if rng else v, v
+    def take(v: int) -> list[int]:
+        sources, targets = remove(before, after, v)
+        return sources + targets
 
-    left = set(vertices)
-    heap = [entry(v) for v in left]
-    heapq.heapify(heap)
-    current = {v: value for value, _, v in heap}
-    order = []
-    while left:
-        value, _, v = heapq.heappop(heap)
-        if v not in left or value != current[v]:
-            continue
-        now = key(v, before, after)
-        if now > value:  # a key that looks further than its neighbours may have grown unseen
-            current[v] = now
-            heapq.heappush(heap, entry(v))
-            continue
-        left.discard(v)
-        order.append(v)
-        for around in remove(before, after, v):
-            for u in around:
-                if u in left:
-                    made = entry(u)
-                    if made[0] != current[u]:
-                        current[u] = made[0]
-                        heapq.heappush(heap, made)
-    return order
+    return greedy_order(vertices, lambda v: key(v, before, after), take, rng, looks_far=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from catad.planner.graph import Graph, measure, members
+from catad.planner.graph import Graph, measure, members, set_of
 from catad.planner.heuristics import Work
 
 VISIT, WIDE = 0.06, 3e-5  # work for one vertex that is passed, and more for each vertex that its sets have room for
@@ -81,13 +81,13 @@ def parts_of(graph: Graph) -> tuple[list[int], list[Part]]:
         names = inner + members(near & ends)
         local = {v: k for k, v in enumerate(names)}
         kept = inside | ends
-        preds = [sum([1 << local[u] for u in members(graph.preds[v] & kept)]) for v in inner]
-        succs = [sum([1 << local[u] for u in members(graph.succs[v] & kept)]) for v in inner]
-        for end in names[len(inner) :]:
-            preds.append(sum([1 << local[u] for u in members(graph.preds[end] & inside)]))
-            succs.append(sum([1 << local[u] for u in members(graph.succs[end] & inside)]))
+        near_to = [kept] * len(inner) + [inside] * (len(names) - len(inner))
+        preds, succs = [
+            tuple([set_of([local[u] for u in members(sets[v] & those)]) for v, those in zip(names, near_to, strict=True)])
+            for sets in (graph.preds, graph.succs)
+        ]
         sizes = tuple([graph.sizes[v] for v in names])
-        parts.append(Part(tuple(names), tuple(preds), tuple(succs), sizes, len(inner)))
+        parts.append(Part(tuple(names), preds, succs, sizes, len(inner)))
     return free, parts
 
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from catad.planner.heuristics import Work
-from catad.planner.problems.exact import Exact, OutOfWork
+from catad.planner.graph import set_of
+from catad.planner.heuristics import OutOfWork, Work
+from catad.planner.problems.exact import Exact
 from catad.planner.problems.parts import connected
 from catad.planner.problems.tree import Tree, subtree_window
 
@@ -44,7 +45,7 @@ def reorder_piece(tree: Tree, floor: Sequence[int], work: Work, rng: random.Rand
     exact = Exact(preds, succs, tree.part.sizes, tree.total, floor, share, late=rng.random() < 0.5)
     prices: dict[int, int] = {}
     try:
-        for inside in connected(exact.around, sum([1 << v for v in window])):
+        for inside in connected(exact.around, set_of(window)):
             most = sum([cost for v, cost in old.items() if inside >> v & 1])
             exact.cost(inside, most + 1)
             prices.update(exact.order(inside))

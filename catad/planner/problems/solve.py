@@ -6,9 +6,9 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from catad.planner.heuristics import Work
+from catad.planner.heuristics import OutOfWork, Work
 from catad.planner.problems.anneal import anneal
-from catad.planner.problems.exact import Exact, OutOfWork
+from catad.planner.problems.exact import Exact
 from catad.planner.problems.orders import costs, fill, greedy, relative_degree
 from catad.planner.problems.parts import Part
 from catad.planner.problems.search import improve

@@ -115,12 +115,6 @@ class Tree:
         roots[:] = kept
         self.below[v] = below
 
-    def check(self) -> bool:
-        """True where the costs that are kept are those of the order (for tests)."""
-        priced = costs(self.part.preds, self.part.succs, self.part.sizes, self.order())
-        return self.cost == [priced[v] for v in range(self.part.m)] and self.value == sum(self.cost)
-
-
 def subtree_window(tree: Tree, start: int, size: int, draw: Sequence[float]) -> tuple[list[int], int]:
     """A connected piece of the tree around a vertex, grown by random numbers, and its topmost vertex."""
     window, top = [start], start

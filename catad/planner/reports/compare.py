@@ -11,11 +11,11 @@ from catad import errors
 from catad.linear.matrix.patterns import pattern_of
 from catad.linear.structure import Structure
 from catad.planner.chains import cache
-from catad.planner.chains.basis import is_larger, use_of, written
+from catad.planner.chains.basis import array_of, is_larger, use_of, written
 from catad.planner.chains.execute import as_they_stand
 from catad.planner.chains.factors import structure_of
 from catad.planner.chains.pushes import is_compressed
-from catad.planner.costs.cost import amount
+from catad.planner.costs.cost import aligned, amount
 from catad.planner.costs.cost_profile import CostProfile
 from catad.planner.reports import colours
 from catad.planner.request import Request
@@ -55,12 +55,7 @@ class Comparison(dict[str, Compared]):
             note = f"{row.colours:,} vectors" if row.colours else ""
             note = "more than dense" if row.stored > row.dense else note
             cells.append([name, f"{row.operations:,}", f"{row.bytes:,}", *value, amount(row.use, model), f"{row.stored:,}", note])
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        lines = []
-        for line in cells:
-            right = [f"{cell:>{width}}" for cell, width in zip(line[1:], widths[1:], strict=True)]
-            lines.append("  ".join([f"{line[0]:<{widths[0]}}", *right]).rstrip())
-        return "\n".join(lines)
+        return "\n".join(aligned(cells))
 
 
 def comparison(own: Runnable, structure: Structure | None, request: Request) -> Comparison:
@@ -113,7 +108,7 @@ def notes(own: Runnable, request: Request) -> list[str]:
     pattern = pattern_of(whole)
     if pattern is not None and is_compressed(whole) and (whole.is_lazy or len(own.chain.parts) > 1):
         noted += colours.lines(pattern)
-    if request.result == "array" and not result.is_full and (last := written(result, request.model)) is not None:
+    if request.result == "array" and (last := array_of(result, request.model)) is not None:
         noted.append(f"written out as an array at the end: {amount(last.value, request.model, 'operations')}")
     if is_larger(result):
         noted.append(f"the result stores {result.stored:,} numbers, its dense form {result.rows * result.columns:,}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -28,30 +29,20 @@ VERSION = 1  # of the text
 _BRACKETING = re.compile(r'"bracketing"\s*:\s*(?=[\[\d-])')
 
 
-WRITTEN = ("cost", "value", "explicit", "result", "want", "memory", "budget", "recomputed", "loops")  # the fields of "request"
-
-
 class Written(NamedTuple):
     """The content of a text, its fields checked as far as no program is needed: see `Request`, and `PlannedMorphism` of plans.
 
-    A field that the text lacks is None: the reader takes what the program at hand has, or the default.
+    What `asked`, the field "request", lacks, the reader takes from the program at hand, or it is the default.
     """
 
     data: dict[str, Any]
     mode: str
-    cost: str | None
-    explicit: bool | None
-    result: str | None
-    want: Want | None
-    memory: float | None
-    budget: int | None
-    recomputed: Runs | None
-    loops: list[dict[str, int | None]] | None
+    asked: dict[str, Any]
 
     @property
-    def rooms(self) -> Rooms | None:
-        """How many states each loop may keep."""
-        return None if self.loops is None else tuple([record["states"] for record in self.loops])
+    def want(self) -> Want | None:
+        """The derivative that was asked for."""
+        return self.asked.get("want")
 
     @property
     def is_chain(self) -> bool:
@@ -60,28 +51,26 @@ class Written(NamedTuple):
 
     def request(self, cost: CostGiven | None, base: Request) -> Request:
         """The request of the text, by the given cost if there is one; `base` has what the text does not say."""
+        name = self.asked.get("cost", name_of(base.model))
         if cost is not None:
             model = model_of(cost)
-        elif self.cost is None or self.cost == name_of(base.model):
+        elif name == name_of(base.model):
             model = base.model
-        elif self.cost in UNWRITTEN:
-            raise errors.PlanError(errors.unwritten_cost(self.cost))
+        elif name in UNWRITTEN:
+            raise errors.PlanError(errors.unwritten_cost(name))
         else:
-            model = model_of(self.cost)
-        asked = self.data.get("request", {})
-        memory = self.memory if "memory" in asked else base.memory
-        budget = self.budget if "budget" in asked else base.budget
-        explicit = base.explicit if self.explicit is None else self.explicit
-        result = base.result if self.result is None else self.result
-        return Request(self.mode if self.mode in MODES else "auto", model, memory, budget, explicit, result)
+            model = model_of(name)
+        said = {key: self.asked.get(key, getattr(base, key)) for key in ("memory", "budget", "explicit", "result")}
+        return Request(self.mode if self.mode in MODES else "auto", model, **said)
 
     def again(self, source: D | None, dom: Space | None, base: tuple[Runs, Rooms] = ((), ())) -> tuple[Runs, Rooms]:
         """The runs of boxes that the text recomputes, and the rooms of loops; only a program has some.
 
         `base` has what the text does not say.
         """
-        runs = base[0] if self.recomputed is None else self.recomputed
-        rooms = base[1] if self.rooms is None else self.rooms
+        loops: list[dict[str, int | None]] | None = self.asked.get("loops")
+        runs: Runs = tuple([tuple(run) for run in self.asked.get("recomputed", base[0])])
+        rooms: Rooms = base[1] if loops is None else tuple([record["states"] for record in loops])
         if source is None or dom is None:
             if runs or rooms:
                 raise errors.PlanError(errors.text_recomputes())
@@ -89,8 +78,8 @@ class Written(NamedTuple):
         if runs and max(end for _, end in runs) > boxes(source):
             raise errors.PlanError(errors.bad_field("request.recomputed", runs, f"boxes 0 to {boxes(source)}"))
         known = records(loops_in(parts_of(source), dom), rooms) if rooms else []
-        if self.loops is not None and known != self.loops:
-            raise errors.PlanError(errors.other_program(f"the loops are {known} in the program, {[*self.loops]} in the text"))
+        if loops is not None and known != loops:
+            raise errors.PlanError(errors.other_program(f"the loops are {known} in the program, {[*loops]} in the text"))
         for k, record in enumerate(known):
             whole = record["states"] is not None or record["steps"] is not None
             _check(f"request.loops[{k}].states", None, whole, "a number of states, since the steps of a while loop are not known")
@@ -138,21 +127,34 @@ def read(text: str) -> Written:
     _check("request", asked, isinstance(asked, dict), "an object")
     for key in asked:
         _check("request", key, key in WRITTEN, f"the fields {', '.join(WRITTEN)}")
-    cost, explicit, want, result = [asked.get(key) for key in ("cost", "explicit", "want", "result")]
-    memory, budget, recomputed = asked.get("memory"), asked.get("budget"), asked.get("recomputed")
-    costs = (*COSTS, *UNWRITTEN)
-    _check("request.cost", cost, "cost" not in asked or cost in costs, f"one of {', '.join(costs)}")
-    _check("request.explicit", explicit, "explicit" not in asked or isinstance(explicit, bool), "true or false")
-    _check("request.result", result, "result" not in asked or result in RESULTS, f"one of {', '.join(RESULTS)}")
-    _check("request.want", want, "want" not in asked or want in WANTS, f"one of {', '.join(WANTS)}")
-    _check("request.memory", memory, memory is None or is_amount(memory), "null, or bytes, at least 0")
-    _check("request.budget", budget, budget is None or (is_amount(budget) and budget > 0), "null, or a number above 0")
-    if "recomputed" in asked:
-        recomputed = _runs(recomputed)
-    loops = asked.get("loops")
-    if "loops" in asked:
-        _check_loops(loops)
-    return Written(data, mode, cost, explicit, result, want, memory, budget, recomputed, loops)
+    for key, (fits, expected) in WRITTEN.items():
+        if key in asked:
+            _check(f"request.{key}", asked[key], fits(asked[key]), expected)
+    _check_runs(asked.get("recomputed", []))
+    _check_loops(asked.get("loops", []))
+    return Written(data, mode, asked)
+
+
+RUNS = "pairs of boxes [first, end] in order, first < end, after each other or within each other"
+LOOPS = "loops with steps, bytes and states: a number of states at least 1, or null"
+
+
+def _one_of(names: Sequence[str]) -> tuple[Callable[[Any], bool], str]:
+    return lambda value: value in names, f"one of {', '.join(names)}"
+
+
+# the fields of "request", and what each may be
+WRITTEN: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "cost": _one_of((*COSTS, *UNWRITTEN)),
+    "value": (lambda _: True, ""),
+    "explicit": (lambda value: isinstance(value, bool), "true or false"),
+    "result": _one_of(RESULTS),
+    "want": _one_of(WANTS),
+    "memory": (lambda value: value is None or is_amount(value), "null, or bytes, at least 0"),
+    "budget": (lambda value: value is None or (is_amount(value) and value > 0), "null, or a number above 0"),
+    "recomputed": (lambda value: isinstance(value, list), RUNS),
+    "loops": (lambda value: isinstance(value, list), f"a list of {LOOPS}"),
+}
 
 
 def _check(key: str, value: Any, holds: bool, expected: str) -> None:
@@ -160,31 +162,26 @@ def _check(key: str, value: Any, holds: bool, expected: str) -> None:
         raise errors.PlanError(errors.bad_field(key, value, expected))
 
 
-def _check_loops(value: Any) -> None:
-    expected = "loops with steps, bytes and states: a number of states at least 1, or null"
-    _check("request.loops", value, isinstance(value, list), f"a list of {expected}")
-    for k, record in enumerate(value):
+def _check_loops(loops: list[Any]) -> None:
+    for k, record in enumerate(loops):
         whole = isinstance(record, dict) and record.keys() == {"steps", "bytes", "states"}
-        _check(f"request.loops[{k}]", record, whole, expected)
+        _check(f"request.loops[{k}]", record, whole, LOOPS)
         states = record["states"]
-        _check(f"request.loops[{k}].states", states, states is None or (type(states) is int and states > 0), expected)
+        _check(f"request.loops[{k}].states", states, states is None or (type(states) is int and states > 0), LOOPS)
 
 
-def _runs(value: Any) -> Runs:
-    """Runs of boxes in order, none empty; each stands before those within it."""
-    expected = "pairs of boxes [first, end] in order, first < end, after each other or within each other"
-    _check("request.recomputed", value, isinstance(value, list), expected)
+def _check_runs(runs: list[Any]) -> None:
+    """Runs of boxes are in order, none empty; each stands before those within it."""
     around: list[list[int]] = []
     done = 0
-    for k, run in enumerate(value):
+    for k, run in enumerate(runs):
         whole = isinstance(run, list) and len(run) == 2 and all(type(n) is int for n in run)
-        _check(f"request.recomputed[{k}]", run, whole and done <= run[0] < run[1], expected)
+        _check(f"request.recomputed[{k}]", run, whole and done <= run[0] < run[1], RUNS)
         while around and around[-1][1] <= run[0]:
             around.pop()
-        _check(f"request.recomputed[{k}]", run, not around or (run[1] <= around[-1][1] and run != around[-1]), expected)
+        _check(f"request.recomputed[{k}]", run, not around or (run[1] <= around[-1][1] and run != around[-1]), RUNS)
         around.append(run)
         done = run[0]
-    return tuple([(first, end) for first, end in value])
 
 
 def chosen(written: Written, base: Plan) -> Plan:
@@ -197,7 +194,7 @@ def chosen(written: Written, base: Plan) -> Plan:
     own = base.strategy
     if own.kind not in data:
         raise errors.PlanError(errors.missing_field(own.kind))
-    if written.loops and base.runs_alone and _other_rooms(data, own):
+    if written.asked.get("loops") and base.runs_alone and _other_rooms(data, own):
         return base
     _check_parts(data, own)
     choice = own.read(data[own.kind])

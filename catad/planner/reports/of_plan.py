@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from catad import errors
 from catad.category.spaces import Value
 from catad.linear.structure import Structure
 from catad.planner.chains.factors import Factors
+from catad.planner.costs.cost import Cost, Model, aligned, amount
+from catad.planner.costs.cost_profile import CostProfile
 from catad.planner.costs.measure import Measured, measured
 from catad.planner.costs.what_if import Axes, WhatIf, axes_of, what_if
+from catad.planner.memory.loop_snapshots import lines, loops_in
+from catad.planner.memory.recompute import parts_of
 from catad.planner.planned_program import factors_of_list, lengths_of
-from catad.planner.reports import report
-from catad.planner.reports.compare import Comparison, comparison
+from catad.planner.reports.compare import Comparison, comparison, notes
+from catad.planner.strategy import Runnable, Strategy
 from catad.support.late import late
 
 if TYPE_CHECKING:
     from catad.planner.plan import Plan
+
+
+SHOWN = 40  # steps that are printed; of more, the first and the last
 
 
 class Reports:
@@ -25,11 +32,12 @@ class Reports:
 
     def table(self: Plan) -> str:  # type: ignore[misc]  # the only class that inherits it
         """The plan beside its rivals: operations, bytes, peak; then one line for each step."""
-        return report.table(self)
+        return "\n".join([*_rows(self.rows, self.strategy.columns, self.request.model), *_step_lines(self.strategy)])
 
     def explain(self: Plan) -> str:  # type: ignore[misc]
-        """One line on the plan and its rivals, then the steps."""
-        return report.explain(self)
+        """One line on the plan and its rivals, the steps, and what applying all factors to a basis, unmultiplied, would take."""
+        own = self.strategy
+        return "\n".join([_headline(self), *_step_lines(own), *own.ending(), *_notes(self)])
 
     def compare(self: Plan) -> Comparison:  # type: ignore[misc]
         """What each way of making the same map costs: operations, seconds, bytes, and what storing and using the result takes.
@@ -131,10 +139,61 @@ class Reports:
 
     def draw(self: Plan) -> str:  # type: ignore[misc]
         """A picture, SVG text: a bracketing as a tree; a graph with the numbers of elimination and the edges of fill dashed."""
-        return self.strategy.draw(report.headline(self))
+        return self.strategy.draw(_headline(self))
 
     def _repr_svg_(self) -> str:
         return self.draw()  # type: ignore[misc]
 
     def __repr__(self: Plan) -> str:  # type: ignore[misc]
-        return f"<plan {report.headline(self)}>"
+        return f"<plan {_headline(self)}>"
+
+
+# -- plans for people: one line, a table, the steps
+
+
+def _headline(plan: Plan) -> str:
+    """`R^403 -> R^329, 3 factors: 20,262,754 operations (reverse 37,150,022, forward 45,505,954), optimal`."""
+    own, model = plan.strategy, plan.request.model
+    spent = ([] if model is None else [amount(own.cost.value, model)]) + [f"{own.cost.operations:,} {own.unit}"]
+    names = [name for name in own.compared(plan.request) if name != own.mode]
+    rows = plan.rows if names else {}
+    rivals = [f"{name} {amount(rows[name].value, model)}" for name in names]
+    beside = f" ({', '.join(rivals)})" if rivals else ""
+    return f"{own.subject}: {', '.join(spent)}{beside}, {_proof(plan)}"
+
+
+def _proof(plan: Plan) -> str:
+    """The bound on how far a plan is from the best, in words."""
+    if plan.exact:
+        return ", ".join(["optimal", *plan.strategy.but])
+    if plan.mode not in ("auto", "elimination"):
+        return plan.mode
+    proof = f"the best order is at most {plan.gap:.1%} cheaper" if plan.bound else "not known to be optimal"
+    return f"{proof}: {plan.strategy.stopped}" if plan.strategy.stopped else proof
+
+
+def _notes(plan: Plan) -> list[str]:
+    own = plan.program
+    loops = []
+    if own is not None and own.rooms:
+        most = f"value and pullback: at most {plan.cost.peak:,} bytes alive at a time"
+        loops = [most, *lines(loops_in(parts_of(own.source), own.dom), own.rooms)]
+    return [*loops, *(notes(plan.strategy, plan.request) if isinstance(plan.strategy, Runnable) else [])]
+
+
+def _rows(named: Mapping[str, Cost], fields: Sequence[str], model: Model) -> list[str]:
+    """Named costs: operations, bytes and peak, and what was made small."""
+    columns = [("", *named), ("operations", *[f"{cost.operations:,}" for cost in named.values()])]
+    columns += [(field, *[f"{getattr(cost, field):,}" for cost in named.values()]) for field in fields]
+    if model is not None:
+        name = "time" if isinstance(model, CostProfile) else "cost"
+        columns.append((name, *[amount(cost.value, model) for cost in named.values()]))
+    return aligned(list(zip(*columns, strict=True)))
+
+
+def _step_lines(strategy: Strategy) -> list[str]:
+    """One line for each step; the middle of a long list is left out."""
+    lines = strategy.lines()
+    if len(lines) <= SHOWN:
+        return lines
+    return [*lines[: SHOWN // 2], f"  ... {len(lines) - SHOWN} more steps ...", *lines[-SHOWN // 2 :]]

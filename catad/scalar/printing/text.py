@@ -42,7 +42,7 @@ def written(function: Function, name: Callable[[Any, str], str]) -> str | None:
     if source is not None and _reads_as(source.text, source.values, function):
         return _filled(source, name)
     for branches in (True, False):  # bytecode splits what follows a branch, where() does not
-        text = _lambda(function, branches)
+        text = lambda_of(function, branches)
         if text is not None and _reads_as(text, {}, function):
             if "np." in text:
                 name(np, "np")
@@ -74,7 +74,7 @@ def _filled(source: Source, name: Callable[[Any, str], str]) -> str:
 # -- from expressions
 
 
-def _lambda(function: Function, branches: bool) -> str | None:
+def lambda_of(function: Function, branches: bool) -> str | None:
     """A lambda of the same expressions, with branches or `ct.where`; None where they are large, or loops."""
     trees = function.param_trees
     names = "xyzw"[: len(trees)] if len(trees) <= 4 else [f"x{k}" for k in range(len(trees))]

@@ -12,15 +12,15 @@ import dis
 import inspect
 import sys
 from bisect import bisect_left
-from dataclasses import dataclass, field
-from types import CellType, CodeType, FunctionType
+from dataclasses import dataclass
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from catad import errors
 from catad.errors import ScalarError, text
 from catad.scalar.ir import Node
 from catad.scalar.reading.callables import select_values
-from catad.scalar.reading.frames import Range, counted, lifted, named
+from catad.scalar.reading.frames import Range, counted
 from catad.scalar.reading.values import condition, parts
 from catad.scalar.simplify import apply
 from catad.support.lru import remembered
@@ -40,30 +40,6 @@ _FLAGS = {
     inspect.CO_GENERATOR: "yield",
 }
 _NAMES = dict.fromkeys(("<listcomp>", "<setcomp>", "<dictcomp>"), "comprehension") | {"<genexpr>": "generator expression"}
-
-
-@dataclass(slots=True, eq=False)
-class Activation:
-    """One call of a function: its variables on the path that is being followed, and where the others are found."""
-
-    name: str
-    code: CodeType
-    globals: dict[str, Any]
-    outer: dict[str, CellType] | Activation
-    env: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CodeFunction:
-    """A function inside one that is known by its bytecode."""
-
-    code: CodeType
-    made_in: Activation
-    defaults: tuple[Any, ...] = ()
-
-    def __call__(self) -> None:
-        """Only there so that `functools.partial` takes it; the reader makes the calls."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +78,11 @@ def refuse_kind(code: CodeType) -> None:
 
 
 class Machine:
-    """Runs one call of a function on values; `reader` makes the calls inside."""
+    """Runs the call whose frame the reader has; `reader` makes the calls inside."""
 
-    def __init__(self, reader: Reader, activation: Activation) -> None:
-        self.reader, self.activation = reader, activation
-        self.listed, self.offsets, self.guarded = _decoded(activation.code)
+    def __init__(self, reader: Reader, code: CodeType) -> None:
+        self.reader, self.frame, self.code = reader, reader.frame, code
+        self.listed, self.offsets, self.guarded = _decoded(code)
         self.paths = 1
         self.keywords: tuple[str, ...] = ()
         self.known: dict[Node, bool] = {}
@@ -130,21 +106,22 @@ class Machine:
                 result = do(self, one)
                 if isinstance(result, Fork):
                     return self._both(result)
-            except ScalarError as error:
-                raise self.located(error, one) from error
+            except (ScalarError, RecursionError) as error:
+                self.reader.place(one, error)
+                raise
             if result is not None:
                 return result[0]
-        raise ScalarError(errors.too_many_paths(self.activation.name, MAX_PATHS))
+        raise ScalarError(errors.too_many_paths(self.frame.name, MAX_PATHS))
 
     def _both(self, fork: Fork) -> Any:
         """The results of both ways at a condition on data, joined."""
         self.paths += 1
         if self.paths > MAX_PATHS or len(self.known) >= MAX_DECISIONS:
-            raise ScalarError(errors.too_many_paths(self.activation.name, MAX_PATHS))
-        env, known, test = self.activation.env, self.known, fork.condition
+            raise ScalarError(errors.too_many_paths(self.frame.name, MAX_PATHS))
+        env, known, test = self.frame.env, self.known, fork.condition
         results = []
         for answer, stack, at in ((True, *fork.yes), (False, *fork.no)):
-            self.activation.env, self.known = dict(env), {**known, test: answer}
+            self.frame.env, self.known = dict(env), {**known, test: answer}
             self.stack, self.at = stack, at
             with self.reader.under(test if answer else apply("not", test)):
                 results.append(self.follow())
@@ -168,47 +145,6 @@ class Machine:
         """The instruction that begins at an offset."""
         return bisect_left(self.offsets, offset)
 
-    # -- names
-
-    def local(self, name: str) -> Any:
-        if name not in self.activation.env:
-            raise ScalarError(text(f"{name!r} has no value yet", do="give it a value on every path"))
-        return self.activation.env[name]
-
-    def free(self, name: str) -> Any:
-        """A variable of this function, or of one around it."""
-        scope: Any = self.activation
-        while isinstance(scope, Activation):
-            if name in scope.code.co_varnames or name in scope.code.co_cellvars:
-                if name not in scope.env:
-                    break
-                return scope.env[name]
-            scope = scope.outer
-        try:
-            return lifted(scope[name].cell_contents)
-        except (KeyError, TypeError, ValueError):
-            raise ScalarError(f"the enclosing function has not defined {name!r} yet") from None
-
-    def name(self, name: str) -> Any:
-        """A name outside all functions."""
-        try:
-            return named(self.activation.globals, name)
-        except KeyError:
-            raise ScalarError(f"the name {name!r} is not defined") from None
-
-    # -- errors
-
-    def located(self, error: ScalarError, one: dis.Instruction) -> ScalarError:
-        """The error with its line, unless it has a place."""
-        if error.located:
-            return error
-        line = one.positions.lineno if one.positions is not None else None
-        head, _, do = error.message.partition("\n  do:")
-        where = errors.without_source(self.activation.code.co_filename, line, self.activation.name)
-        made = type(error)(text(head, where=where, do=do.strip() or None))
-        made.located = True
-        return made
-
 
 @dataclass(slots=True)
 class Fork:
@@ -219,30 +155,24 @@ class Fork:
     no: tuple[list[Any], int]
 
 
-def run_code(reader: Reader, activation: Activation) -> Any:
-    """The value of a call whose arguments are bound already."""
-    refuse_kind(activation.code)
+def run_code(reader: Reader, code: CodeType) -> Any:
+    """The value of the call whose frame the reader has."""
+    name = reader.frame.name
     if sys.version_info[:2] > NEWEST:
         raise ScalarError(
             text(
-                f"{activation.name} has no source, and the bytecode of Python {sys.version.split()[0]} is not known",
+                f"{name} has no source, and the bytecode of Python {sys.version.split()[0]} is not known",
                 do="put the function into a file so that it can be read",
             )
         )
-    value = Machine(reader, activation).follow()
+    value = Machine(reader, code).follow()
     if value is None:
-        raise ScalarError(errors.returns_nothing(activation.name))
+        raise ScalarError(errors.returns_nothing(name))
     return value
-
-
-def activation_of(function: FunctionType) -> Activation:
-    """A fresh activation of a Python function."""
-    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    return Activation(function.__name__, function.__code__, function.__globals__, cells)
 
 
 def iterated(value: Any, machine: Machine) -> Iterator:
     """The items of a `for`: a tuple, or a range whose ends are known."""
     if isinstance(value, Range):
         return Iterator(counted(value))
-    return Iterator(parts(value, machine.activation.name, machine.reader.open_params))
+    return Iterator(parts(value, machine.frame.name, machine.reader.open_params))

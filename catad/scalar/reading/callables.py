@@ -12,6 +12,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ import numpy as np
 from catad.errors import ScalarError, text
 from catad.scalar.ir import Node, const
 from catad.scalar.simplify import apply, cast, truth
+from catad.scalar.vocabulary import NAMED
 
 Handler = Callable[..., Any]
 
@@ -170,41 +172,31 @@ def _isclose(a: Any, b: Any) -> Node:
 
 DEGREES, RADIANS = _angle(180.0 / math.pi), _angle(math.pi / 180.0)
 
-SAME_NAME = "sin cos tan sinh cosh tanh exp exp2 expm1 log2 log10 log1p sqrt cbrt isnan isinf isfinite ldexp copysign fmod"
-SAME_OPERATOR = "add sub mul floordiv mod pow neg pos abs lt le gt ge eq ne invert lshift rshift"
-INVERSES = ("asin", "acos", "atan", "asinh", "acosh", "atanh")
+def _named(module: ModuleType) -> dict[Any, Handler]:
+    """The functions of a module that have the names of operations."""
+    return {getattr(module, name): _op(op) for name, op in NAMED.items() if hasattr(module, name)}
 
 
 def _math() -> dict[Any, Handler]:
-    names: dict[str, Handler] = {name: _op(name) for name in SAME_NAME.split() + list(INVERSES)}
-    names |= {name: _op(name) for name in ("erf", "erfc", "gamma", "lgamma", "atan2", "remainder", "fma")}
-    names |= {"floor": _whole("floor"), "ceil": _whole("ceil"), "trunc": _whole("trunc")}
+    names: dict[str, Handler] = {"floor": _whole("floor"), "ceil": _whole("ceil"), "trunc": _whole("trunc")}
     names |= {"fabs": _float_of("abs"), "pow": _float_of("pow"), "log": _log, "hypot": _hypot}
     names |= {"modf": _modf, "frexp": _frexp, "degrees": DEGREES, "radians": RADIANS}
     names |= {"fsum": _sum, "prod": _fold("mul", 1), "isclose": _isclose}
-    return {getattr(math, name): handler for name, handler in names.items() if hasattr(math, name)}
+    return _named(math) | {getattr(math, name): handler for name, handler in names.items()}
 
 
 def _numpy() -> dict[Any, Handler]:
-    names: dict[str, Handler] = {name: _op(name) for name in SAME_NAME.split()}
-    names |= {f"arc{name[1:]}": _op(name) for name in INVERSES} | {name: _op(name) for name in INVERSES}
-    names |= {name: _op(name) for name in ["log", "hypot", "logaddexp", "minimum", "maximum", "fmin", "fmax"]}
-    names |= {name: _op(name) for name in ["floor", "ceil", "trunc", "rint", "sign", "signbit"]}
-    names |= {"arctan2": _op("atan2"), "atan2": _op("atan2"), "fix": _op("trunc"), "round": _np_round}
-    names |= {"add": _op("add"), "subtract": _op("sub"), "multiply": _op("mul"), "divide": _op("div")}
-    names |= {"true_divide": _op("div"), "floor_divide": _op("floordiv"), "mod": _op("mod"), "remainder": _op("mod")}
-    names |= {"power": _op("pow"), "pow": _op("pow"), "float_power": _float_of("pow"), "divmod": _divmod}
-    names |= {"negative": _op("neg"), "positive": _op("pos"), "absolute": _op("abs"), "abs": _op("abs")}
+    names: dict[str, Handler] = {"fix": _op("trunc"), "round": _np_round, "remainder": _op("mod"), "positive": _op("pos")}
+    names |= {"floor_divide": _op("floordiv"), "float_power": _float_of("pow"), "divmod": _divmod}
     names |= {"fabs": _float_of("abs"), "square": lambda x: apply("pow", scalar(x), 2), "modf": _modf, "frexp": _frexp}
     names |= {"reciprocal": lambda x: apply("div", 1.0, scalar(x)), "where": _where, "clip": _clip}
     names |= {"less": _op("lt"), "less_equal": _op("le"), "greater": _op("gt"), "greater_equal": _op("ge")}
     names |= {"equal": _op("eq"), "not_equal": _op("ne"), "logical_xor": _xor}
-    names |= {f"logical_{name}": _logic(name) for name in ("and", "or", "not")}
     names |= {"degrees": DEGREES, "rad2deg": DEGREES, "radians": RADIANS, "deg2rad": RADIANS}
     names |= {"bitwise_and": _op("bitand"), "bitwise_or": _op("bitor"), "bitwise_xor": _op("bitxor")}
     names |= {"invert": _op("invert"), "left_shift": _op("lshift"), "right_shift": _op("rshift")}
-    found = {getattr(np, name): handler for name, handler in names.items() if hasattr(np, name)}
     types = "float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool_ intp"
+    found = _named(np) | {getattr(np, name): handler for name, handler in names.items()}
     return found | {getattr(np, name): _cast(getattr(np, name)) for name in types.split()}
 
 
@@ -213,11 +205,11 @@ def _np_round(x: Any, decimals: Any = None) -> Node:
 
 
 def _operator() -> dict[Any, Handler]:
-    names: dict[str, Handler] = {name: _op(name) for name in SAME_OPERATOR.split()}
+    names: dict[str, Handler] = {name: _op(name) for name in ("pos", "invert", "lshift", "rshift")}
     names |= {"truediv": _op("div"), "and_": _op("bitand"), "or_": _op("bitor"), "xor": _op("bitxor")}
     names |= {"not_": _logic("not"), "truth": lambda x: truth(scalar(x))}
-    names |= {f"i{name}": names[name] for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")}
-    return {getattr(operator, name): handler for name, handler in names.items()}
+    names |= {f"i{op}": _op(op) for op in ("add", "sub", "mul", "floordiv", "mod", "pow")} | {"itruediv": _op("div")}
+    return _named(operator) | {getattr(operator, name): handler for name, handler in names.items()}
 
 
 def _zip(*parts: Any, strict: Any = False) -> tuple[Any, ...]:

@@ -7,13 +7,14 @@ called, asked for attributes or compared with constants. Every error names the p
 from __future__ import annotations
 
 import ast
+import dis
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FunctionType, TracebackType
+from types import CodeType, FunctionType, TracebackType
 from typing import Any
 
 from catad import errors
-from catad.errors import ScalarError
+from catad.errors import ScalarError, text
 from catad.scalar.ir import Node
 from catad.scalar.reading import values
 from catad.scalar.reading.callables import Listed, select_values
@@ -36,7 +37,7 @@ BINARY: dict[type[ast.operator], str] = {
     ast.RShift: ">>",
     ast.MatMult: "@",
 }
-UNARY: dict[type[ast.unaryop], str] = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
+UNARY: dict[type[ast.unaryop], str] = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
 COMPARE: dict[type[ast.cmpop], str] = {
     ast.Lt: "<",
     ast.LtE: "<=",
@@ -76,12 +77,16 @@ INSTEAD: dict[type[ast.AST], str] = {
 """The syntax that is no part of the language, as `errors.construct` names it."""
 
 
+Piece = ast.AST | dis.Instruction | CodeType
+"""A piece of a function, or a whole one without source."""
+
+
 class _At:
     """The context of `Expressions.at`: entered for most pieces of a text, so it is no generator."""
 
     __slots__ = ("node", "reader")
 
-    def __init__(self, reader: Expressions, node: ast.AST) -> None:
+    def __init__(self, reader: Expressions, node: Piece) -> None:
         self.reader, self.node = reader, node
 
     def __enter__(self) -> None:
@@ -106,16 +111,24 @@ class Expressions:
     def call_value(self, thing: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         raise NotImplementedError
 
+    def either(self, condition: Node, x: Any, y: Any, name: str) -> Any:
+        raise NotImplementedError
+
     # -- errors
 
-    def error(self, node: ast.AST, what: str, do: str | None = None, kind: type[ScalarError] = ScalarError) -> ScalarError:
-        """An error at the place of a piece of syntax."""
+    def error(self, node: Piece, what: str, do: str | None = None, kind: type[ScalarError] = ScalarError) -> ScalarError:
+        """An error at the place of a piece of a function."""
         frame = self.frame
-        line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-        source = frame.lines[line - 1].rstrip("\n") if line <= len(frame.lines) else ""
-        # columns of syntax trees count bytes
-        column = len(source.encode()[:column].decode(errors="ignore"))
-        made = kind(errors.unreadable(what, do, frame.file, line, column, source))
+        if not isinstance(node, ast.AST):
+            place = getattr(node, "positions", None)
+            where = errors.without_source(frame.file, place and place.lineno, frame.name)
+            made = kind(text(what, where=where, do=do))
+        else:
+            line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+            source = frame.lines[line - 1].rstrip("\n") if line <= len(frame.lines) else ""
+            # columns of syntax trees count bytes
+            column = len(source.encode()[:column].decode(errors="ignore"))
+            made = kind(errors.unreadable(what, do, frame.file, line, column, source))
         made.located = True
         return made
 
@@ -124,11 +137,11 @@ class Expressions:
         head, _, do = errors.construct(INSTEAD.get(type(node), type(node).__name__), kind).partition("\n  do:")
         return self.error(node, head, do.strip())
 
-    def at(self, node: ast.AST) -> _At:
+    def at(self, node: Piece) -> _At:
         """Errors of what happens inside are given this place, unless they have one."""
         return _At(self, node)
 
-    def place(self, node: ast.AST, error: BaseException) -> None:
+    def place(self, node: Piece, error: BaseException) -> None:
         """Raise an error with a place instead of one that has none."""
         if isinstance(error, ScalarError) and not error.located:
             head, _, rest = error.message.partition("\n  do:")
@@ -145,6 +158,20 @@ class Expressions:
             yield
         finally:
             self.path = before
+
+    @contextmanager
+    def operand(self, condition: Node) -> Iterator[None]:
+        """The same for a part of an expression: a name that it binds keeps its value where the condition does not hold."""
+        before, path = self.frame.env, self.path
+        self.path = apply("and", path, condition)
+        try:
+            yield
+        finally:
+            self.path = path
+        after = self.frame.env
+        if after is not before:
+            both = {name: old for name, old in before.items() if after[name] is not old and not isinstance(old, Unbound)}
+            self.frame.env = {**after, **{name: self.either(condition, after[name], old, name) for name, old in both.items()}}
 
     # -- values
 
@@ -169,7 +196,7 @@ class Expressions:
             for part in node.values[1:]:
                 if result is (FALSE if both else TRUE):
                     return result
-                with self.under(result if both else apply("not", result)):
+                with self.operand(result if both else apply("not", result)):
                     result = apply("and" if both else "or", result, self.condition(part))
             return result
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
@@ -191,15 +218,20 @@ class Expressions:
         return lifted(node.value)
 
     def read_Name(self, node: ast.Name) -> Any:
+        with self.at(node):
+            return self.meaning(node.id)
+
+    def meaning(self, name: str, find: Callable[[Frame, str], Any] = look_up) -> Any:
+        """The value of a name."""
         try:
-            with self.at(node):
-                value = look_up(self.frame, node.id)
+            value = find(self.frame, name)
         except KeyError:
-            raise self.error(node, f"the name {node.id!r} is not defined") from None
+            raise ScalarError(f"the name {name!r} is not defined") from None
         except ValueError:
-            raise self.error(node, f"the enclosing function has not defined {node.id!r} yet") from None
+            raise ScalarError(f"the enclosing function has not defined {name!r} yet") from None
         if isinstance(value, Unbound):
-            raise self.error(node, f"{node.id!r} may have no value here: {value.reason}", "give it a value on every path")
+            what = f"{name!r} may have no value here: {value.reason}"
+            raise ScalarError(text(what, do="give it a value on every path"))
         return value
 
     def read_Tuple(self, node: ast.Tuple | ast.List) -> tuple[Any, ...]:
@@ -234,7 +266,7 @@ class Expressions:
             return self.condition(node)
         value = self.number(node.operand)
         with self.at(node):
-            return apply(values.UNARY[UNARY[type(node.op)]], value)
+            return apply(UNARY[type(node.op)], value)
 
     def read_BoolOp(self, node: ast.BoolOp) -> Any:
         """`a and b` is `b if a else a`: on truth values logic, on numbers Python's value."""
@@ -245,7 +277,7 @@ class Expressions:
             if test.op == "const":
                 result = self.value(part) if test.value == both else result
                 continue
-            with self.under(test if both else apply("not", test)):
+            with self.operand(test if both else apply("not", test)):
                 other = self.value(part)
             result = self.choice(node, test, other, result) if both else self.choice(node, test, result, other)
         return result
@@ -253,7 +285,7 @@ class Expressions:
     def read_Compare(self, node: ast.Compare) -> Any:
         left, result = self.value(node.left), TRUE
         for op, comparator in zip(node.ops, node.comparators, strict=True):
-            with self.under(result):
+            with self.operand(result):
                 right = self.value(comparator)
             with self.at(node):
                 result = apply("and", result, values.compared(COMPARE[type(op)], left, right))
@@ -264,14 +296,15 @@ class Expressions:
         test = self.condition(node.test)
         if test.op == "const":
             return self.value(node.body if test.value else node.orelse)
-        with self.under(test):
+        with self.operand(test):
             a = self.value(node.body)
-        with self.under(apply("not", test)):
+        with self.operand(apply("not", test)):
             b = self.value(node.orelse)
         return self.choice(node, test, a, b)
 
     def read_NamedExpr(self, node: ast.NamedExpr) -> Any:
-        self.frame.env[node.target.id] = value = self.value(node.value)
+        value = self.value(node.value)
+        self.frame.env = {**self.frame.env, node.target.id: value}  # another one, so that `operand` sees it
         return value
 
     def read_Lambda(self, node: ast.Lambda) -> LocalFunction:

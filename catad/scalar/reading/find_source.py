@@ -19,6 +19,7 @@ from types import CodeType, FunctionType
 from typing import NamedTuple
 
 from catad.support.lru import remembered
+from catad.values.frozen_functions import codes_of
 
 Definition = ast.FunctionDef | ast.Lambda
 Place = tuple[tuple[int, int], tuple[int, int]]
@@ -44,21 +45,18 @@ def _parsed(lines: tuple[str, ...], flags: int) -> _Parsed | None:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     definitions = tuple(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.Lambda))
-    return _Parsed(definitions, lines, tuple(_within_code(module)), tuple(_imports(tree)))
+    return _Parsed(definitions, lines, tuple(codes_of(module))[1:], tuple(_imports(tree)))
 
 
-def _within_code(code: CodeType) -> Iterator[CodeType]:
-    for part in code.co_consts:
-        if isinstance(part, CodeType):
-            yield part
-            yield from _within_code(part)
+def _file_of(function: FunctionType) -> _Parsed | None:
+    """The file of a function."""
+    lines = _lines(function)
+    return _parsed(lines, function.__code__.co_flags & _FUTURES) if lines else None
 
 
 def find_source(function: FunctionType) -> tuple[Definition, tuple[str, ...]] | None:
     """The definition of a function and the lines of its file; None where there is no (trustworthy) source."""
-    code = function.__code__
-    lines = _lines(function)
-    found = _parsed(lines, code.co_flags & _FUTURES) if lines else None
+    code, found = function.__code__, _file_of(function)
     if found is None:
         return None
     definitions, lines, compiled, _ = found
@@ -84,8 +82,7 @@ def _imports(node: ast.AST) -> Iterator[ast.stmt]:
 
 def imports_of(function: FunctionType) -> list[ast.stmt]:
     """The imports of the module of a function: Python compiles `name.method(...)` otherwise where `name` is imported."""
-    lines = _lines(function)
-    found = _parsed(lines, function.__code__.co_flags & _FUTURES) if lines else None
+    found = _file_of(function)
     kept = [] if found is None else found.imports
     return [one for one in kept if not (isinstance(one, ast.ImportFrom) and one.module == "__future__")]
 
@@ -166,36 +163,3 @@ def _extent(node: Definition) -> tuple[int, int]:
     """The size of a definition: of nested ones that fit, the innermost is meant."""
     last = node.end_lineno or node.lineno
     return last - node.lineno, (node.end_col_offset or 0) - node.col_offset
-
-
-def names_bound(nodes: list[ast.stmt] | list[ast.AST]) -> list[str]:
-    """The names that statements (not nested functions) may bind, in order of appearance."""
-    found: dict[str, None] = {}
-    stack: list[ast.AST] = list(reversed(nodes))
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.FunctionDef):
-            found[node.name] = None
-            continue
-        if isinstance(node, ast.Lambda):
-            continue
-        if isinstance(node, ast.alias):
-            found[node.asname or node.name.partition(".")[0]] = None
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found[node.id] = None
-        stack.extend(reversed(list(ast.iter_child_nodes(node))))
-    return list(found)
-
-
-def has_statement(nodes: list[ast.stmt], kinds: tuple[type[ast.stmt], ...], loops: bool = True) -> bool:
-    """True where the statements contain one of these kinds, outside nested functions (and, if asked, nested loops)."""
-    stack: list[ast.AST] = list(nodes)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, kinds):
-            return True
-        if isinstance(node, ast.For | ast.While) and not loops:
-            stack.extend(node.orelse)
-        elif not isinstance(node, ast.FunctionDef | ast.Lambda):
-            stack.extend(ast.iter_child_nodes(node))
-    return False

@@ -16,9 +16,13 @@ from catad import errors
 from catad.errors import ScalarError
 from catad.scalar.ir import Node, const
 from catad.scalar.reading.callables import Listed
-from catad.scalar.reading.find_source import names_bound
+from catad.scalar.reading.find_source import Definition
+from catad.scalar.reading.syntax_trees import names_bound
 from catad.scalar.simplify import FALSE
 from catad.support.lru import remembered
+
+Body = Definition | CodeType
+"""What is read of a function: its syntax tree, or its code where it has no source."""
 
 RETURNED, RESULT, BROKEN, CONTINUED = "return?", "return", "break?", "continue?"
 """Variables of the reader itself: has the path returned, with what, has it left the loop or this trip of it."""
@@ -48,9 +52,9 @@ class Frame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalFunction:
-    """A `def` or lambda inside the function that is being read; free names are looked up when it is called."""
+    """A function inside the one that is being read; free names are looked up when it is called."""
 
-    definition: ast.FunctionDef | ast.Lambda
+    definition: Body
     frame: Frame
     defaults: tuple[Any, ...]
     keyword_defaults: Mapping[str, Any]
@@ -87,33 +91,27 @@ class Parameters:
     double_star: bool
 
 
-def parameters_of(spec: ast.arguments) -> Parameters:
-    """The parameters of a definition."""
+def parameters_of(body: Body) -> Parameters:
+    """The parameters of a function."""
+    if isinstance(body, CodeType):
+        n, m = body.co_argcount, body.co_argcount + body.co_kwonlyargcount
+        names = body.co_varnames
+        star = names[m] if body.co_flags & inspect.CO_VARARGS else None
+        return Parameters(names[:n], body.co_posonlyargcount, names[n:m], star, bool(body.co_flags & inspect.CO_VARKEYWORDS))
+    spec = body.args
     positional = tuple([arg.arg for arg in (*spec.posonlyargs, *spec.args)])
     only = tuple([arg.arg for arg in spec.kwonlyargs])
     star = None if spec.vararg is None else spec.vararg.arg
     return Parameters(positional, len(spec.posonlyargs), only, star, spec.kwarg is not None)
 
 
-def parameters_of_code(code: CodeType) -> Parameters:
-    """The parameters of compiled code."""
-    n, m = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
-    names = code.co_varnames
-    star = names[m] if code.co_flags & inspect.CO_VARARGS else None
-    double = bool(code.co_flags & inspect.CO_VARKEYWORDS)
-    return Parameters(names[:n], code.co_posonlyargcount, names[n:m], star, double)
-
-
-def enter(
-    definition: ast.FunctionDef | ast.Lambda,
-    lines: tuple[str, ...],
-    function: FunctionType | None,
-    parent: Frame | None,
-    depth: int,
-) -> Frame:
-    """A fresh frame for a definition: of a Python function, or of a local one (then its frame is `parent`)."""
-    names = _names(definition)
-    name = definition.name if isinstance(definition, ast.FunctionDef) else "<lambda>"
+def enter(body: Body, lines: tuple[str, ...], function: FunctionType | None, parent: Frame | None, depth: int) -> Frame:
+    """A fresh frame for a Python function, or for a local one (then its frame is `parent`)."""
+    names = _names(body)
+    if isinstance(body, CodeType):
+        name = body.co_name if function is None else function.__name__
+    else:
+        name = body.name if isinstance(body, ast.FunctionDef) else "<lambda>"
     if function is None:
         assert parent is not None
         return Frame(name, parent.file, lines, names, {}, parent.globals, parent, depth)
@@ -123,12 +121,14 @@ def enter(
 
 
 @remembered
-def _names(definition: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
-    """The names that a definition binds."""
-    body = definition.body if isinstance(definition, ast.FunctionDef) else [definition.body]
-    args = definition.args
+def _names(body: Body) -> frozenset[str]:
+    """The names that a function binds."""
+    if isinstance(body, CodeType):
+        return frozenset([*body.co_varnames, *body.co_cellvars])
+    args = body.args
     named = [arg.arg for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg) if arg]
-    return frozenset([*named, *names_bound(list(body))])
+    inside = body.body if isinstance(body, ast.FunctionDef) else [body.body]
+    return frozenset([*named, *names_bound(inside)])
 
 
 def look_up(frame: Frame, name: str) -> Any:
@@ -140,12 +140,12 @@ def look_up(frame: Frame, name: str) -> Any:
         if name in scope.outer:
             return lifted(scope.outer[name].cell_contents)
         last, scope = scope, scope.parent
-    return named(last.globals, name)
+    return look_up_outside(last, name)
 
 
-def named(scope: Mapping[str, Any], name: str) -> Any:
+def look_up_outside(frame: Frame, name: str) -> Any:
     """The meaning of a name outside all functions: globals, then builtins; KeyError if nothing."""
-    return lifted(scope[name] if name in scope else vars(builtins)[name])
+    return lifted(frame.globals[name] if name in frame.globals else vars(builtins)[name])
 
 
 def lifted(thing: Any) -> Any:

@@ -10,15 +10,16 @@ import dis
 import importlib
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from types import CodeType
 from typing import Any
 
 from catad import errors
 from catad.errors import ScalarError
 from catad.scalar.reading import values
-from catad.scalar.reading.bytecode import NULL, CodeFunction, Fork, Iterator, Machine, iterated, refuse_kind
+from catad.scalar.reading.bytecode import NULL, Fork, Iterator, Machine, iterated, refuse_kind
 from catad.scalar.reading.callables import Listed
-from catad.scalar.reading.frames import lifted
+from catad.scalar.reading.frames import LocalFunction, lifted, look_up_outside
 from catad.scalar.simplify import apply
 
 SKIPPED = frozenset(
@@ -49,6 +50,7 @@ _REFUSED = {
     "class": "LOAD_BUILD_CLASS",
     "comprehension": "LOAD_FAST_AND_CLEAR",
     "await": "GET_AWAITABLE GET_AITER GET_ANEXT BEFORE_ASYNC_WITH",
+    "raise": "RAISE_VARARGS",
     "yield": "YIELD_VALUE RETURN_GENERATOR GET_YIELD_FROM_ITER",
 }
 REFUSED = {name: what for what, names in _REFUSED.items() for name in names.split()}
@@ -86,15 +88,69 @@ def _taken(m: Machine, n: int) -> list[Any]:
 
 
 def _parts(m: Machine, value: Any) -> tuple[Any, ...]:
-    return values.parts(value, m.activation.name, m.reader.open_params)
+    return values.parts(value, m.frame.name, m.reader.open_params)
 
 
-# -- constants and names
+# -- instructions that take some values and give one
 
 
-@does("LOAD_CONST", "LOAD_SMALL_INT")
-def _(m: Machine, one: dis.Instruction) -> None:
-    m.stack.append(one.argval if isinstance(one.argval, CodeType) else lifted(one.argval))
+def _subscript(m: Machine, one: dis.Instruction, owner: Any, index: Any) -> Any:
+    parts = _parts(m, owner)
+    if isinstance(index, slice):
+        ends = (index.start, index.stop, index.step)
+        cut = parts[slice(*[None if end is None else values.whole(lifted(end)) for end in ends])]
+        return Listed(cut) if isinstance(parts, Listed) else cut
+    return values.part(parts, values.whole(index))
+
+
+def _binary(m: Machine, one: dis.Instruction, a: Any, b: Any) -> Any:
+    return _subscript(m, one, a, b) if one.argrepr == "[]" else values.arithmetic(one.argrepr, a, b)
+
+
+def _intrinsic(m: Machine, one: dis.Instruction, a: Any) -> Any:
+    if one.argrepr.endswith("UNARY_POSITIVE") or one.arg == 5:
+        return apply("pos", values.number(a))
+    if one.argrepr.endswith("LIST_TO_TUPLE") or one.arg == 6:
+        return tuple(a)
+    raise ScalarError(errors.construct(one.argrepr or one.opname, "instruction"))
+
+
+def _gives(n: int, names: str, value: Callable[..., Any]) -> None:
+    """Instructions that take the n topmost values: `value` makes one of the machine, the instruction and these."""
+
+    def doer(m: Machine, one: dis.Instruction) -> None:
+        taken = _taken(m, n)
+        m.stack.append(value(m, one, *taken))
+
+    DOERS.update(dict.fromkeys(names.split(), doer))
+
+
+_gives(0, "LOAD_CONST LOAD_SMALL_INT", lambda m, one: one.argval if isinstance(one.argval, CodeType) else lifted(one.argval))
+_gives(0, "LOAD_CLOSURE PUSH_NULL", lambda m, one: NULL)
+_gives(0, "LOAD_DEREF", lambda m, one: m.reader.meaning(one.argval))
+_gives(0, "IMPORT_FROM", lambda m, one: values.attribute(m.stack[-1], one.argval))
+_gives(0, "COPY", lambda m, one: m.stack[-_arg(one)])
+_gives(0, "BUILD_TUPLE", lambda m, one: tuple(_taken(m, _arg(one))))
+_gives(0, "BUILD_LIST", lambda m, one: Listed(_taken(m, _arg(one))))
+_gives(0, "BUILD_SLICE", lambda m, one: slice(*_taken(m, _arg(one))))
+_gives(1, "UNARY_NEGATIVE", lambda m, one, a: apply("neg", values.number(a)))
+_gives(1, "UNARY_POSITIVE", lambda m, one, a: apply("pos", values.number(a)))
+_gives(1, "UNARY_INVERT", lambda m, one, a: apply("invert", values.number(a)))
+_gives(1, "UNARY_NOT", lambda m, one, a: apply("not", values.condition(a)))
+_gives(1, "TO_BOOL", lambda m, one, a: values.condition(a))
+_gives(1, "LIST_TO_TUPLE", lambda m, one, a: tuple(a))
+_gives(1, "CALL_INTRINSIC_1", _intrinsic)
+_gives(1, "GET_ITER", lambda m, one, a: iterated(a, m))
+_gives(2, "BINARY_OP", _binary)
+_gives(2, "BINARY_SUBSCR", _subscript)
+_gives(3, "BINARY_SLICE", lambda m, one, a, b, c: _subscript(m, one, a, slice(b, c)))
+_gives(2, "COMPARE_OP", lambda m, one, a, b: values.compared(one.argval, a, b))
+_gives(2, "IS_OP", lambda m, one, a, b: values.compared("is not" if one.arg else "is", a, b))
+_gives(2, "CONTAINS_OP", lambda m, one, a, b: values.compared("not in" if one.arg else "in", a, b))
+_gives(2, "SET_FUNCTION_ATTRIBUTE", lambda m, one, value, fn: replace(fn, defaults=value) if one.arg == 1 else fn)
+
+
+# -- names
 
 
 @does("RETURN_CONST")
@@ -105,43 +161,33 @@ def _(m: Machine, one: dis.Instruction) -> Any:
 @does("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW", "LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW_LOAD_FAST_BORROW")
 def _(m: Machine, one: dis.Instruction) -> None:
     for name in one.argval if isinstance(one.argval, tuple) else (one.argval,):
-        cell = name in m.activation.code.co_cellvars or name in m.activation.code.co_freevars
-        m.stack.append(NULL if cell else m.local(name))  # a cell is loaded for a function inside, which finds it by name
+        cell = name in m.code.co_cellvars or name in m.code.co_freevars
+        m.stack.append(NULL if cell else m.reader.meaning(name))  # a cell is loaded for a function inside, which finds it by name
 
 
 @does("STORE_FAST", "STORE_FAST_STORE_FAST")
 def _(m: Machine, one: dis.Instruction) -> None:
     for name in one.argval if isinstance(one.argval, tuple) else (one.argval,):
-        m.activation.env[name] = m.stack.pop()
+        m.frame.env[name] = m.stack.pop()
 
 
 @does("STORE_FAST_LOAD_FAST")
 def _(m: Machine, one: dis.Instruction) -> None:
     stored, loaded = one.argval
-    m.activation.env[stored] = m.stack.pop()
-    m.stack.append(m.local(loaded))
-
-
-@does("LOAD_CLOSURE", "PUSH_NULL")
-def _(m: Machine, one: dis.Instruction) -> None:
-    m.stack.append(NULL)
-
-
-@does("LOAD_DEREF")
-def _(m: Machine, one: dis.Instruction) -> None:
-    m.stack.append(m.free(one.argval))
+    m.frame.env[stored] = m.stack.pop()
+    m.stack.append(m.reader.meaning(loaded))
 
 
 @does("STORE_DEREF")
 def _(m: Machine, one: dis.Instruction) -> None:
-    if one.argval not in m.activation.code.co_cellvars:
+    if one.argval not in m.code.co_cellvars:
         raise ScalarError(errors.construct("nonlocal"))
-    m.activation.env[one.argval] = m.stack.pop()
+    m.frame.env[one.argval] = m.stack.pop()
 
 
 @does("LOAD_GLOBAL")
 def _(m: Machine, one: dis.Instruction) -> None:
-    found, beside = m.name(one.argval), [NULL] * (_arg(one) & 1)
+    found, beside = m.reader.meaning(one.argval, look_up_outside), [NULL] * (_arg(one) & 1)
     m.stack.extend([found, *beside] if sys.version_info >= (3, 13) else [*beside, found])
 
 
@@ -162,11 +208,6 @@ def _(m: Machine, one: dis.Instruction) -> None:
     m.stack.append(module if names is not None else importlib.import_module(one.argval.partition(".")[0]))
 
 
-@does("IMPORT_FROM")
-def _(m: Machine, one: dis.Instruction) -> None:
-    m.stack.append(values.attribute(m.stack[-1], one.argval))
-
-
 @does("STORE_ATTR", "STORE_SUBSCR", "STORE_SLICE")
 def _(m: Machine, one: dis.Instruction) -> None:
     raise ScalarError(errors.changed_in_place())
@@ -180,70 +221,13 @@ def _(m: Machine, one: dis.Instruction) -> None:
     m.stack.pop()
 
 
-@does("COPY")
-def _(m: Machine, one: dis.Instruction) -> None:
-    m.stack.append(m.stack[-_arg(one)])
-
-
 @does("SWAP")
 def _(m: Machine, one: dis.Instruction) -> None:
     k = -_arg(one)
     m.stack[k], m.stack[-1] = m.stack[-1], m.stack[k]
 
 
-# -- operations
-
-
-@does("BINARY_OP")
-def _(m: Machine, one: dis.Instruction) -> None:
-    a, b = _taken(m, 2)
-    if one.argrepr == "[]":
-        m.stack.append(_subscript(m, a, b))
-    else:
-        m.stack.append(values.arithmetic(one.argrepr, a, b))
-
-
-@does("UNARY_NEGATIVE", "UNARY_POSITIVE", "UNARY_INVERT")
-def _(m: Machine, one: dis.Instruction) -> None:
-    op = {"UNARY_NEGATIVE": "neg", "UNARY_POSITIVE": "pos", "UNARY_INVERT": "invert"}[one.opname]
-    m.stack.append(apply(op, values.number(m.stack.pop())))
-
-
-@does("CALL_INTRINSIC_1")
-def _(m: Machine, one: dis.Instruction) -> None:
-    if one.argrepr.endswith("UNARY_POSITIVE") or one.arg == 5:
-        m.stack.append(apply("pos", values.number(m.stack.pop())))
-    elif one.argrepr.endswith("LIST_TO_TUPLE") or one.arg == 6:
-        m.stack.append(tuple(m.stack.pop()))
-    else:
-        raise ScalarError(errors.construct(one.argrepr or one.opname, "instruction"))
-
-
-@does("UNARY_NOT", "TO_BOOL")
-def _(m: Machine, one: dis.Instruction) -> None:
-    test = values.condition(m.stack.pop())
-    m.stack.append(apply("not", test) if one.opname == "UNARY_NOT" else test)
-
-
-@does("COMPARE_OP")
-def _(m: Machine, one: dis.Instruction) -> None:
-    m.stack.append(values.compared(one.argval, *_taken(m, 2)))
-
-
-@does("IS_OP", "CONTAINS_OP")
-def _(m: Machine, one: dis.Instruction) -> None:
-    symbol = "is" if one.opname == "IS_OP" else "in"
-    negated = {"is": "is not", "in": "not in"}[symbol]
-    m.stack.append(values.compared(negated if one.arg else symbol, *_taken(m, 2)))
-
-
 # -- tuples
-
-
-@does("BUILD_TUPLE", "BUILD_LIST")
-def _(m: Machine, one: dis.Instruction) -> None:
-    parts = _taken(m, _arg(one))
-    m.stack.append(tuple(parts) if one.opname == "BUILD_TUPLE" else Listed(parts))
 
 
 @does("LIST_EXTEND", "LIST_APPEND")
@@ -252,11 +236,6 @@ def _(m: Machine, one: dis.Instruction) -> None:
         raise ScalarError(errors.construct("comprehension"))
     value = m.stack.pop()
     m.stack.append(Listed(m.stack.pop() + (_parts(m, value) if one.opname == "LIST_EXTEND" else (value,))))
-
-
-@does("LIST_TO_TUPLE")
-def _(m: Machine, one: dis.Instruction) -> None:
-    m.stack.append(tuple(m.stack.pop()))
 
 
 @does("UNPACK_SEQUENCE")
@@ -276,33 +255,12 @@ def _(m: Machine, one: dis.Instruction) -> None:
     m.stack.extend(reversed([*parts[:before], parts[before:cut], *parts[cut:]]))
 
 
-@does("BUILD_SLICE")
-def _(m: Machine, one: dis.Instruction) -> None:
-    m.stack.append(slice(*_taken(m, _arg(one))))
-
-
-def _subscript(m: Machine, owner: Any, index: Any) -> Any:
-    parts = _parts(m, owner)
-    if isinstance(index, slice):
-        ends = (index.start, index.stop, index.step)
-        cut = parts[slice(*[None if end is None else values.whole(lifted(end)) for end in ends])]
-        return Listed(cut) if isinstance(parts, Listed) else cut
-    return values.part(parts, values.whole(index))
-
-
-@does("BINARY_SUBSCR", "BINARY_SLICE")
-def _(m: Machine, one: dis.Instruction) -> None:
-    if one.opname == "BINARY_SLICE":
-        m.stack.append(slice(*_taken(m, 2)))
-    m.stack.append(_subscript(m, *_taken(m, 2)))
-
-
 # -- calls
 
 
 @does("KW_NAMES")
 def _(m: Machine, one: dis.Instruction) -> None:
-    m.keywords = m.activation.code.co_consts[_arg(one)]
+    m.keywords = m.code.co_consts[_arg(one)]
 
 
 @does("CALL", "CALL_KW")
@@ -342,13 +300,7 @@ def _(m: Machine, one: dis.Instruction) -> None:
     flags = one.arg or 0
     given = {flag: m.stack.pop() for flag in (8, 4, 2, 1) if flags & flag}
     refuse_kind(code)
-    m.stack.append(CodeFunction(code, m.activation, given.get(1, ())))
-
-
-@does("SET_FUNCTION_ATTRIBUTE")
-def _(m: Machine, one: dis.Instruction) -> None:
-    value, function = _taken(m, 2)
-    m.stack.append(CodeFunction(function.code, function.made_in, value) if one.arg == 1 else function)
+    m.stack.append(LocalFunction(code, m.frame, given.get(1, ()), {}))
 
 
 # -- where to go on
@@ -382,11 +334,6 @@ def _(m: Machine, one: dis.Instruction) -> Fork | None:
     return m.branch(value, there, here) if one.opname == "JUMP_IF_TRUE_OR_POP" else m.branch(value, here, there)
 
 
-@does("GET_ITER")
-def _(m: Machine, one: dis.Instruction) -> None:
-    m.stack.append(iterated(m.stack.pop(), m))
-
-
 @does("FOR_ITER")
 def _(m: Machine, one: dis.Instruction) -> None:
     rest: Iterator = m.stack.pop()
@@ -412,8 +359,3 @@ def _(m: Machine, one: dis.Instruction) -> None:
         raise ScalarError(errors.construct("generator expression"))
     m.stack.append(AssertionError)
     raise ScalarError("this assertion is false" if not m.known else errors.assertion_on_data())
-
-
-@does("RAISE_VARARGS")
-def _(m: Machine, one: dis.Instruction) -> None:
-    raise ScalarError(errors.construct("raise"))

@@ -12,12 +12,14 @@ from typing import Any
 from catad import errors
 from catad.errors import NeedsTree, ScalarError, text
 from catad.scalar.ir import Function, Node, const, leaves, tree_of, unflatten
-from catad.scalar.reading.bytecode import Activation, CodeFunction, activation_of, refuse_kind, run_code
+from catad.scalar.reading.bytecode import refuse_kind, run_code
 from catad.scalar.reading.callables import handler_of, scalar
 from catad.scalar.reading.find_source import Definition, find_source
 from catad.scalar.reading.frames import (
     RESULT,
     RETURNED,
+    Body,
+    Frame,
     LocalFunction,
     Parameters,
     Range,
@@ -25,7 +27,6 @@ from catad.scalar.reading.frames import (
     enter,
     lifted,
     parameters_of,
-    parameters_of_code,
 )
 from catad.scalar.reading.loops import pruned
 from catad.scalar.reading.signatures import CACHED, is_array_function, not_readable
@@ -63,9 +64,6 @@ class Reader(Statements):
             return self.call_value(thing.__func__, [thing.__self__, *args], kwargs)
         if isinstance(thing, LocalFunction):
             return self.call_local(thing, args, kwargs)
-        if isinstance(thing, CodeFunction):
-            activation = Activation(thing.code.co_name, thing.code, thing.made_in.globals, thing.made_in)
-            return self.run_code(activation, thing.defaults, {}, args, kwargs)
         known = self.known(thing)
         if known is not None:
             return self.call_known(thing, known, args, kwargs)
@@ -137,46 +135,33 @@ class Reader(Statements):
         if key not in self.sources:
             self.sources[key] = find_source(function)
         found = self.sources[key]
-        if found is None:
-            return self.run_code(activation_of(function), defaults, keywords, args, kwargs)
-        definition, lines = found
-        if self.depth == 0:
-            self.definition = definition
-        frame = enter(definition, lines, function, None, self.depth + 1)
-        return self.run(definition, frame, defaults, keywords, args, kwargs)
+        if self.depth == 0 and found is not None:
+            self.definition = found[0]
+        body, lines = found or (function.__code__, ())
+        frame = enter(body, lines, function, None, self.depth + 1)
+        return self.run(body, frame, defaults, keywords, args, kwargs)
 
     def call_local(self, thing: LocalFunction, args: list[Any], kwargs: dict[str, Any]) -> Any:
         frame = enter(thing.definition, thing.frame.lines, None, thing.frame, self.depth + 1)
         return self.run(thing.definition, frame, thing.defaults, thing.keyword_defaults, args, kwargs)
 
-    def run_code(self, activation: Activation, defaults: Any, keywords: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        """Execute bytecode in a fresh activation; the value it returns."""
-        self._not_too_deep(activation.name)
-        spec = parameters_of_code(activation.code)
-        activation.env |= bind(activation.name, spec, defaults, keywords, args, kwargs)
-        self.depth += 1
-        try:
-            return run_code(self, activation)
-        finally:
-            self.depth -= 1
-
-    def _not_too_deep(self, name: str) -> None:
+    def run(self, body: Body, frame: Frame, defaults: Any, keywords: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Execute a function in a fresh frame; the value it returns."""
         if self.depth >= MAX_DEPTH:
-            raise ScalarError(text(f"calls nested more than {MAX_DEPTH} deep at {name}", do="write recursion as a loop"))
-
-    def run(self, definition: Any, frame: Any, defaults: Any, keywords: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        """Execute a definition in a fresh frame; the value it returns."""
-        self._not_too_deep(frame.name)
-        frame.env |= bind(frame.name, parameters_of(definition.args), defaults, keywords, args, kwargs)
+            what = f"calls nested more than {MAX_DEPTH} deep at {frame.name}"
+            raise ScalarError(text(what, do="write recursion as a loop"))
+        frame.env |= bind(frame.name, parameters_of(body), defaults, keywords, args, kwargs)
         caller = getattr(self, "frame", None)
         self.frame, self.depth = frame, self.depth + 1
         try:
-            if isinstance(definition, ast.Lambda):
-                return self.value(definition.body)
-            self.block(definition.body)
-            return self.returned(definition)
+            if isinstance(body, CodeType):
+                return run_code(self, body)
+            if isinstance(body, ast.Lambda):
+                return self.value(body.body)
+            self.block(body.body)
+            return self.returned(body)
         except RecursionError as error:
-            raise self.error(definition, "nested too deeply to be read", "use local variables, or a loop") from error
+            raise self.error(body, "nested too deeply to be read", "use local variables, or a loop") from error
         finally:
             if caller is not None:
                 self.frame = caller

@@ -15,6 +15,7 @@ import numpy as np
 from catad.scalar.ir import Function
 from catad.scalar.reading.find_source import Definition
 from catad.support.lru import remembered
+from catad.values.frozen_functions import NOTHING, content_of
 
 
 @dataclass(frozen=True)
@@ -37,25 +38,15 @@ def source_of(fn: Any, definition: Definition | None) -> Source | None:
         text, free, defaults = _unparsed(definition)
     except RecursionError:  # writing nests deeper than reading
         return None
-    scope = dict(zip(fn.__code__.co_freevars, [_held(cell) for cell in fn.__closure__ or ()], strict=True))
+    scope = dict(zip(fn.__code__.co_freevars, [content_of(cell) for cell in fn.__closure__ or ()], strict=True))
     values = dict(zip(defaults, (*(fn.__defaults__ or ()), *(fn.__kwdefaults__ or {}).values()), strict=False))
     for name in free:
-        value = scope.get(name, fn.__globals__.get(name, _nothing))
-        if value is not _nothing:
+        value = scope.get(name, fn.__globals__.get(name, NOTHING))
+        if value is not NOTHING:
             values[name] = value
         elif not hasattr(builtins, name):
             return None
     return Source(text, values) if all(map(_light, values.values())) else None
-
-
-_nothing = object()
-
-
-def _held(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return _nothing
 
 
 def _light(value: Any) -> bool:

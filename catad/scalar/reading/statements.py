@@ -17,9 +17,9 @@ from catad.scalar.ir import Node, const, leaves, local, tree_of, unflatten
 from catad.scalar.reading import values
 from catad.scalar.reading.callables import scalar, select_values
 from catad.scalar.reading.expressions import BINARY, Expressions
-from catad.scalar.reading.find_source import has_statement, names_bound
 from catad.scalar.reading.frames import BROKEN, CONTINUED, RESULT, RETURNED, Range, Unbound
 from catad.scalar.reading.loops import make_loop
+from catad.scalar.reading.syntax_trees import contains, names_bound, with_test_inside
 from catad.scalar.reading.values import is_scalar_like
 from catad.scalar.simplify import FALSE, TRUE, apply, truth
 
@@ -28,6 +28,8 @@ UNROLL_TRIPS, UNROLL_SIZE = 16, 1200
 
 Step = ast.stmt | Callable[[], None]
 Env = dict[str, Any]
+Find = Callable[[Sequence[Node]], Any]
+"""The value of a variable after a loop, found among the final states."""
 
 
 def numeric(value: Any) -> bool:
@@ -275,11 +277,25 @@ class Statements(Expressions):
         self.loop(node, lambda: ahead, start, hidden, sure=constant, guarded=not constant)
 
     def do_While(self, node: ast.While) -> None:
+        parts = with_test_inside(node, self.fresh_name)
+        if len(parts) > 1:
+            self.block(parts)
+        else:
+            self.do_plain_while(parts[0])
+
+    def fresh_name(self, what: str) -> str:
+        """A name of the function that no user has."""
+        name = f"__catad_{what}{len(self.frame.names)}"
+        self.frame.names |= {name}
+        return name
+
+    def do_plain_while(self, node: Any) -> None:
+        """A loop whose test binds no names."""
         endless = isinstance(node.test, ast.Constant) and bool(node.test.value)
-        if endless and not has_statement(node.body, (ast.Break, ast.Return)):
+        if endless and not contains(node.body, (ast.Break, ast.Return)):
             raise self.error(node, "this loop has no end", "give it a condition or a break")
         self.loop(node, lambda: self.condition(node.test), lambda: TRUE, None, sure=endless, guarded=True)
-        if endless and not any(has_statement([part], (ast.Break,), loops=False) for part in node.body):
+        if endless and not any(contains([part], (ast.Break,), loops=False) for part in node.body):
             self.frame.env[RETURNED] = TRUE
 
     def loop(
@@ -297,14 +313,7 @@ class Statements(Expressions):
         the body surely binds is bound afterwards. `guarded`: without its path's condition it might not end.
         """
         frame, before = self.frame, self.frame.env
-        parts: list[ast.AST] = [node.target, *node.body] if isinstance(node, ast.For) else [node.test, *node.body]
-        names = [name for name in names_bound(parts) if name in frame.names]
-        carried = [name for name in names if name in before and numeric(before[name])]
-        inside = self.fresh(before)
-        for name in names:
-            inside.setdefault(name, Unbound("the loop may not have given it a value"))
-        for name in carried:
-            inside[name] = unflatten(tree_of(before[name]), [local() for _ in leaves(before[name])])
+        names, carried, inside = self.opened(node, lambda _, old: unflatten(tree_of(old), [local() for _ in leaves(old)]))
         outer_path, self.path = self.path, TRUE
         broken, returned = local(), local()
         flags = apply("and", apply("not", broken), apply("not", returned))
@@ -314,7 +323,6 @@ class Statements(Expressions):
             condition = apply("and", flags, test())
         if limit is not None and isinstance(node, ast.While):
             condition = apply("and", apply("le", limit.count, const(limit.most)), condition)
-        entry = dict(frame.env)
         start()
         self.block(node.body)
         self.path, after = outer_path, frame.env
@@ -324,8 +332,7 @@ class Statements(Expressions):
         if limit is not None and limit.counts:
             states.add(limit.count, const(0), limit.following())
         place = len(states.inits) - 1
-        bound = {name: self.carry(node, states, name, before, entry, after, carried, sure) for name in names}
-        result = states.new(after[RESULT]) if RESULT in after and after[RETURNED] is not FALSE else None
+        bound = self.carry(node, states.old, states.new, names, carried, before, after, sure)
         if guarded:
             condition = apply("and", outer_path, condition)
         finals = make_loop(states.stand_ins, states.inits, condition, states.steps)
@@ -333,8 +340,6 @@ class Statements(Expressions):
             finals = tuple(self.ended(limit, finals, place))
         frame.env = {**before, **{name: find(finals) for name, find in bound.items()}}
         frame.env[BROKEN], frame.env[RETURNED] = truth(finals[0]), truth(finals[1])
-        if result is not None:
-            frame.env[RESULT] = result(finals)
         self.after_loop(node.orelse)
 
     def limit(self, node: ast.For | ast.While) -> Limit | None:
@@ -345,30 +350,55 @@ class Statements(Expressions):
         """What the states of a limited loop are after it, `place` the number of its count among them."""
         return finals
 
+    def opened(
+        self, node: ast.For | ast.While, stand_in: Callable[[str, Any], Any]
+    ) -> tuple[list[str], dict[str, Any], Env]:
+        """The names that a loop binds, what stands in its body for those that it carries, and the variables there."""
+        before = self.frame.env
+        parts: Sequence[ast.AST] = [node.target, *node.body] if isinstance(node, ast.For) else node.body
+        names = [name for name in names_bound(parts) if name in self.frame.names]
+        carried = {name: stand_in(name, before[name]) for name in names if name in before and numeric(before[name])}
+        unbound = dict.fromkeys(names, Unbound("the loop may not have given it a value"))
+        return names, carried, {**unbound, **self.fresh(before), **carried}
+
     def carry(
         self,
         node: ast.AST,
-        states: _States,
-        name: str,
+        old: Callable[[Any, Any, Any], Find],
+        new: Callable[[Any], Find],
+        names: list[str],
+        carried: dict[str, Any],
         before: Env,
-        entry: Env,
         after: Env,
-        carried: list[str],
         sure: bool,
-    ) -> Callable[[Sequence[Node]], Any]:
-        """Make a variable that the loop changes a state of it; returns the way to find it afterwards."""
-        old, value = before.get(name), after.get(name)
-        if name in carried:
-            if not numeric(value) or tree_of(value) != tree_of(old):
-                reason = value.reason if isinstance(value, Unbound) else "its nesting changes"
-                raise self.error(node, f"{name!r} cannot be carried through this loop: {reason}")
-            return states.old(entry[name], old, value)
-        if name in before and value is before[name]:
-            return lambda finals: old
-        if sure and numeric(value):
-            return states.new(value)
-        gone = Unbound("only the body of a loop, which may make no trip, gives it a value")
-        return lambda finals: gone
+    ) -> dict[str, Find]:
+        """Make the variables that the loop changes states of it; returns the way to find each one afterwards.
+
+        `old` makes a state of a variable with a value before the loop (stand-in, that value, next value), `new` of any other.
+        """
+        bound = dict[str, Find]()
+        for name in names:
+            first, value = before.get(name), after.get(name)
+            if name in carried:
+                if not numeric(value) or tree_of(value) != tree_of(first):
+                    reason = value.reason if isinstance(value, Unbound) else "its nesting changes"
+                    raise self.error(node, f"{name!r} cannot be carried through this loop: {reason}")
+                bound[name] = old(carried[name], first, value)
+            elif name in before and value is first:
+                bound[name] = _always(first)
+            elif sure and numeric(value):
+                bound[name] = new(value)
+            else:
+                bound[name] = _always(Unbound("only the body of a loop, which may make no trip, gives it a value"))
+        if after.get(RESULT) is not None and after[RETURNED] is not FALSE:
+            bound[RESULT] = new(after[RESULT])
+        elif RESULT in after:
+            bound[RESULT] = _always(after[RESULT])
+        return bound
+
+
+def _always(value: Any) -> Find:
+    return lambda finals: value
 
 
 class Limit:
@@ -395,7 +425,7 @@ class Limit:
 
 
 class _States:
-    """The states of a loop while they are collected: stand-in, initial value and next value."""
+    """The states of a loop of numbers while they are collected: stand-in, initial value and next value."""
 
     def __init__(self, first: list[tuple[Node, Node, Node]]) -> None:
         self.stand_ins = [one[0] for one in first]
@@ -407,14 +437,14 @@ class _States:
         self.inits.append(init)
         self.steps.append(step)
 
-    def old(self, stand_in: Any, init: Any, step: Any) -> Callable[[Sequence[Node]], Any]:
+    def old(self, stand_in: Any, init: Any, step: Any) -> Find:
         """A variable with a value before the loop."""
         first = len(self.inits)
         for one in zip(leaves(stand_in), leaves(init), leaves(step), strict=True):
             self.add(*one)
         return lambda finals: unflatten(tree_of(init), finals[first:])
 
-    def new(self, step: Any) -> Callable[[Sequence[Node]], Any]:
+    def new(self, step: Any) -> Find:
         """A variable that the body gives its first value; the initial 0 is never looked at."""
         if not numeric(step):
             step = tuple(map(scalar, leaves(step))) if isinstance(step, tuple) else scalar(step)

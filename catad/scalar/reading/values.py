@@ -31,7 +31,6 @@ ARITHMETIC = {
     "<<": "lshift",
     ">>": "rshift",
 }
-UNARY = {"-": "neg", "+": "pos", "~": "invert"}
 COMPARISON: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "<": ("lt", operator.lt),
     "<=": ("le", operator.le),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 
-from catad.testing.drawn.functions import draw_function, examined, run_functions, shares
+from catad.testing.drawn.functions import FunctionFailure, draw_function, examined, run_functions, shares
 from catad.testing.drawn.programs import draw_program
 from catad.testing.drawn.running import Tally
-from catad.testing.drawn.runs import failures_of, run
+from catad.testing.drawn.runs import Failure, failures_of, run
 
 
 def main() -> int:
@@ -19,36 +20,33 @@ def main() -> int:
     parser.add_argument("--program", type=int, help="check this program of the seed alone")
     parser.add_argument("--functions", action="store_true", help="Python functions for ct.function instead of terms")
     given = parser.parse_args()
+    if given.program is not None:
+        return one(given.seed, given.program, given.functions)
+    progress = Progress()
+    tally = (run_functions if given.functions else run)(given.seed, given.programs, given.seconds, seen=progress)
+    progress.end()
     if given.functions:
-        return functions(given)
-    if given.program is not None:
-        failures = list(failures_of(draw_program(given.seed, given.program)))
-        print(draw_program(given.seed, given.program).term)
-        print("\n\n".join(failure.report() for failure in failures) or "all checks pass")
-        return bool(failures)
-    progress = Progress()
-    tally = run(given.seed, given.programs, given.seconds, seen=progress)
-    progress.end()
-    most = ", ".join(f"{word} {count}" for word, count in tally.words.most_common(8))
-    print(
-        f"{tally.programs} programs of seed {given.seed}, {len(tally.failures)} failed; {len(tally.words)} words, most: {most}"
-    )
+        print(f"{tally.programs} functions of seed {given.seed}: {shares(tally.words)}")
+    else:
+        most = ", ".join(f"{word} {count}" for word, count in tally.words.most_common(8))
+        failed = f"{len(tally.failures)} failed; {len(tally.words)} words"
+        print(f"{tally.programs} programs of seed {given.seed}, {failed}, most: {most}")
     return bool(tally.failures)
 
 
-def functions(given: argparse.Namespace) -> int:
-    """The same for drawn Python functions."""
-    if given.program is not None:
-        drawn = draw_function(given.seed, given.program)
+def one(seed: int, number: int, is_function: bool) -> int:
+    """Check one program or function, and print it."""
+    failures: Sequence[Failure | FunctionFailure]
+    if is_function:
+        drawn = draw_function(seed, number)
         failures, count = examined(drawn)
-        print(drawn.script())
-        print("\n\n".join(failure.report() for failure in failures) or shares(count))
-        return bool(failures)
-    progress = Progress()
-    tally = run_functions(given.seed, given.programs, given.seconds, seen=progress)
-    progress.end()
-    print(f"{tally.programs} functions of seed {given.seed}: {shares(tally.words)}")
-    return bool(tally.failures)
+        said, passed = drawn.script(), shares(count)
+    else:
+        program = draw_program(seed, number)
+        failures, said, passed = list(failures_of(program)), str(program.term), "all checks pass"
+    print(said)
+    print("\n\n".join(failure.report() for failure in failures) or passed)
+    return bool(failures)
 
 
 class Progress:

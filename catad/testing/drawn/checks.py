@@ -18,6 +18,7 @@ from catad.category.spaces import flatten, rebuild
 from catad.testing.differences import slope
 from catad.testing.drawn.meaning import Leaves
 from catad.testing.drawn.programs import Program
+from catad.testing.values import direction
 
 SMALL = 70  # entries up to which Jacobians are written out
 STEPS = 5000  # entries up to which differences are taken
@@ -122,15 +123,8 @@ def _require(what: str, a: Any, b: Any, allowed: float, dtypes: bool) -> None:
 
 def directions(program: Program, f: ct.D, x: Any) -> tuple[Any, Any]:
     """A tangent at the point and a cotangent at its value, seeded by the program."""
-    rng = np.random.default_rng([program.seed, program.number, 1])
-
-    def like(space: Any) -> Any:
-        return rebuild(
-            space, [rng.normal(size=s.shape).astype(s.dtype) if s.is_float else () for s in ct.tangent_space(space).leaves]
-        )
-
-    dom = ct.space_of(x)
-    return like(dom), like(f.spaces(dom))
+    rng, dom = np.random.default_rng([program.seed, program.number, 1]), ct.space_of(x)
+    return direction(rng, dom), direction(rng, f.spaces(dom))
 
 
 def check_value(program: Program) -> None:

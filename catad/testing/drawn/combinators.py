@@ -104,9 +104,8 @@ def _traced(x: Any) -> bool:
     return bool(x.shape[0] <= 16)
 
 
-def scans(rng: Generator, xs: Leaves) -> Step | None:
+def scans(rng: Generator, x: Any) -> Step | None:
     """A scan by some operator along some axis, forwards or backwards, inclusive or exclusive."""
-    (x,) = xs
     if not x.ndim:
         return None
     by, axis = _any(rng, JOININGS), int(rng.integers(-x.ndim, x.ndim))
@@ -122,9 +121,8 @@ def scans(rng: Generator, xs: Leaves) -> Step | None:
     return Step(("scan", by.word), term, meaning, by.smooth, _traced(x))
 
 
-def folds(rng: Generator, xs: Leaves) -> Step | None:
+def folds(rng: Generator, x: Any) -> Step | None:
     """A fold by some operator along some axis."""
-    (x,) = xs
     if not x.ndim:
         return None
     by, axis = _any(rng, JOININGS), int(rng.integers(-x.ndim, x.ndim))
@@ -139,9 +137,8 @@ def folds(rng: Generator, xs: Leaves) -> Step | None:
     return Step(("fold", by.word), before >> ct.fold(op, neutral, axis=axis), meaning, by.smooth, _traced(x))
 
 
-def pair_scans(rng: Generator, xs: Leaves) -> Step | None:
+def pair_scans(rng: Generator, x: Any, y: Any) -> Step | None:
     """A scan or a fold of pairs of numbers."""
-    x, y = xs
     if not x.ndim or x.shape != y.shape:
         return None
     by = _any(rng, ON_PAIRS)
@@ -155,9 +152,8 @@ def pair_scans(rng: Generator, xs: Leaves) -> Step | None:
     return Step(("fold",), term, meaning, by.smooth, _traced(x), outputs=2)
 
 
-def recurrences(rng: Generator, xs: Leaves) -> Step | None:
+def recurrences(rng: Generator, x: Any, y: Any) -> Step | None:
     """A linear recurrence whose factors are less than 1."""
-    x, y = xs
     if not x.ndim or x.shape != y.shape:
         return None
     before, meant = _contracting(0)
@@ -165,9 +161,8 @@ def recurrences(rng: Generator, xs: Leaves) -> Step | None:
     return Step(("recurrence",), before >> ct.recurrence, meaning, True, _traced(x))
 
 
-def histograms(rng: Generator, xs: Leaves) -> Step | None:
+def histograms(rng: Generator, x: Any) -> Step | None:
     """Folds by bin, of numbers or rows, by a constant index of which some are out of range."""
-    (x,) = xs
     if not x.ndim:
         return None
     by, n = _any(rng, JOININGS), x.shape[0]
@@ -185,9 +180,8 @@ def histograms(rng: Generator, xs: Leaves) -> Step | None:
     return Step(("histogram", by.word), term, meaning, by.smooth, _traced(x))
 
 
-def reductions_onto(rng: Generator, xs: Leaves) -> Step | None:
+def reductions_onto(rng: Generator, x: Any, y: Any) -> Step | None:
     """Folds by bin onto the rows of another array."""
-    x, y = xs
     if not x.ndim or y.ndim != x.ndim or y.shape[1:] != x.shape[1:]:
         return None
     by = _any(rng, JOININGS)
@@ -205,9 +199,8 @@ def reductions_onto(rng: Generator, xs: Leaves) -> Step | None:
     return Step(("reduce_by_index", by.word), term, meaning, by.smooth, _traced(y))
 
 
-def segments(rng: Generator, xs: Leaves) -> Step | None:
+def segments(rng: Generator, x: Any) -> Step | None:
     """Scans and folds of segments, by flags or by lengths."""
-    (x,) = xs
     if not x.ndim or not x.shape[0]:
         return None
     by, n = _any(rng, JOININGS[:4]), x.shape[0]
@@ -234,9 +227,8 @@ def segments(rng: Generator, xs: Leaves) -> Step | None:
     return Step(("segmented_fold", by.word), term, folded, by.smooth, _traced(x))
 
 
-def stencils(rng: Generator, xs: Leaves) -> Step | None:
+def stencils(rng: Generator, x: Any) -> Step | None:
     """A function of the neighbours of each entry."""
-    (x,) = xs
     if not x.ndim or x.shape[0] < 3:
         return None
     boundary: Any = str(rng.choice(["zero", "wrap", "reflect"]))
@@ -248,7 +240,7 @@ def stencils(rng: Generator, xs: Leaves) -> Step | None:
 # -- loops, and terms as functions
 
 
-def iterates(rng: Generator, xs: Leaves) -> Step:
+def iterates(rng: Generator, x: Any) -> Step:
     """A term a few times over, keeping all states or few of them."""
     n, memory = int(rng.integers(0, 7)), None if rng.integers(2) else int(rng.integers(1, 4))
     body = ct.sin + 0.5 * ct.id
@@ -262,9 +254,8 @@ def iterates(rng: Generator, xs: Leaves) -> Step:
     return Step(("iterate",), ct.iterate(body, n, memory=memory), meaning)
 
 
-def sweeps(rng: Generator, xs: Leaves) -> Step | None:
+def sweeps(rng: Generator, x: Any) -> Step | None:
     """A loop over rows: a state that reads the first row at each step, and the states before each step."""
-    (x,) = xs
     if not x.ndim or not x.shape[0]:
         return None
     n, reverse = x.shape[0], bool(rng.integers(2))
@@ -281,11 +272,11 @@ def sweeps(rng: Generator, xs: Leaves) -> Step | None:
     return Step(("sweep",), term, meaning)
 
 
-def choices(rng: Generator, xs: Leaves) -> Step:
+def choices(rng: Generator, x: Any) -> Step:
     """One of two functions, as the sum of squares says."""
     bound = float(rng.uniform(0.1, 10.0))
     large = ct.square >> ct.sum() >> ct.map(lambda s: s > bound)
-    term = ct.choose(large, ct.sin + 0.5 * ct.id, ct.square >> ct.scan(ct.add, 0.0) if xs[0].ndim == 1 else ct.cos)
+    term = ct.choose(large, ct.sin + 0.5 * ct.id, ct.square >> ct.scan(ct.add, 0.0) if x.ndim == 1 else ct.cos)
 
     def meaning(xp: Any, ys: Leaves) -> Leaves:
         if float(np.sum(np.asarray(ys[0], np.float64) ** 2)) > bound:
@@ -295,9 +286,9 @@ def choices(rng: Generator, xs: Leaves) -> Step:
     return Step(("choose",), term, meaning, False, False)
 
 
-def while_loops(rng: Generator, xs: Leaves) -> Step | None:
+def while_loops(rng: Generator, x: Any) -> Step | None:
     """Halved until it is small: the number of steps depends on the numbers."""
-    if xs[0].ndim > 1:
+    if x.ndim > 1:
         return None
     size = ct.square >> ct.sum() >> ct.map(lambda s: s > 1.0)
 
@@ -310,15 +301,14 @@ def while_loops(rng: Generator, xs: Leaves) -> Step | None:
     return Step(("while_loop",), ct.while_loop(size, 0.5 * ct.id + 0.125 * ct.id), meaning, False, False)
 
 
-def checkpoints(rng: Generator, xs: Leaves) -> Step:
+def checkpoints(rng: Generator, x: Any) -> Step:
     """Recomputed in the derivative."""
     term = ct.checkpoint(ct.sin >> ct.square + ct.id)
     return Step(("checkpoint",), term, lambda xp, ys: (xp.sin(ys[0]) ** 2 + xp.sin(ys[0]),))
 
 
-def mapped_terms(rng: Generator, xs: Leaves) -> Step | None:
+def mapped_terms(rng: Generator, x: Any) -> Step | None:
     """A term for each row."""
-    (x,) = xs
     if x.ndim != 2 or not x.shape[0]:
         return None
     if rng.integers(2):
@@ -328,12 +318,12 @@ def mapped_terms(rng: Generator, xs: Leaves) -> Step | None:
     return Step(("map",), ct.map(ct.scan(ct.add, 0.0)), lambda xp, ys: (xp.cumsum(ys[0], axis=1),))
 
 
-def by_hand(rng: Generator, xs: Leaves) -> Step:
+def by_hand(rng: Generator, x: Any) -> Step:
     """A morphism with its derivative written by hand, and one that NumPy alone computes."""
     return Step(("D", "scale"), ct.D(lambda x: (x * x, ct.scale(2.0 * x))), lambda xp, ys: (ys[0] ** 2,))
 
 
-def derivatives(rng: Generator, xs: Leaves) -> Step:
+def derivatives(rng: Generator, x: Any) -> Step:
     """A derivative is a term like any other."""
     kind = int(rng.integers(4))
     total = ct.sin >> ct.sum()
@@ -347,7 +337,7 @@ def derivatives(rng: Generator, xs: Leaves) -> Step:
     return Step(("reverse_differential",), term, lambda xp, ys: (2.0 * ys[0] ** 2,))
 
 
-def valued(rng: Generator, xs: Leaves) -> Step:
+def valued(rng: Generator, x: Any) -> Step:
     """Value and gradient together, used both."""
     term = ct.value_and_grad(ct.square >> ct.sum() >> ct.tanh) >> ct.mul
 

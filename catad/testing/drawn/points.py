@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,14 +65,6 @@ def _every_other(x: Any) -> Any:
     return wide[..., ::2]
 
 
-def _backwards(x: Any) -> Any:
-    return np.ascontiguousarray(x[::-1])[::-1]
-
-
-def _fortran(x: Any) -> Any:
-    return np.asfortranarray(x)
-
-
 def _offset(x: Any) -> Any:
     """At an address that is no multiple of a cache line, nor of a vector."""
     room = np.empty(x.size + 3, x.dtype)
@@ -85,11 +78,11 @@ def _read_only(x: Any) -> Any:
     return y
 
 
-LAYOUTS = {
+LAYOUTS: dict[str, Callable[[Any], Any]] = {
     "plain": lambda x: x,
     "every other": _every_other,
-    "backwards": _backwards,
-    "Fortran": _fortran,
+    "backwards": lambda x: np.ascontiguousarray(x[::-1])[::-1],
+    "Fortran": np.asfortranarray,
     "offset": _offset,
     "read-only": _read_only,
 }

@@ -157,7 +157,7 @@ def _placed(rng: Generator, state: Leaves) -> Placed | None:
     at = tuple(int(k) for k in rng.integers(0, width, 2 if two else 1))
     if two and width == 1:
         at = (0, 0)
-    step = maker(rng, tuple(state[k] for k in at))
+    step = maker(rng, *[state[k] for k in at])
     if step is None:
         return None
     keep = width + step.outputs <= MOST and bool(rng.integers(3) == 0)

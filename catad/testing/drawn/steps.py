@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,13 +33,17 @@ class Step:
     single: bool = False
 
 
-Maker = Callable[[Generator, Leaves], Step | None]  # None where the arrays do not suit
+Maker = Callable[..., Step | None]  # of a generator and one or two arrays; None where these do not suit
 
 # -- words of one number: the function of NumPy, or a name of `math`; where they are smooth
 
 BY_NUMPY = """sin cos tanh sinh cosh arcsinh asinh arctan atan exp exp2 expm1 square negative neg cbrt log log2 log10 log1p sqrt
 reciprocal arcsin asin arccos acos arctanh atanh arccosh acosh tan degrees radians""".split()  # noqa: SIM905
-NUMPY_NAMES = {"neg": "negative"}
+NUMPY_NAMES = {
+    "neg": "negative", "sub": "subtract", "mul": "multiply", "div": "divide", "pow": "power", "atan2": "arctan2",
+    "floordiv": "floor_divide", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal",
+    "ne": "not_equal",
+}  # fmt: skip
 NOT_SMOOTH = ["abs", "absolute", "sign", "floor", "ceil", "trunc", "rint", "round"]
 BY_FORMULA: dict[str, Callable[[Any, Any], Any]] = {
     "relu": lambda xp, x: xp.maximum(x, 0.0),
@@ -65,33 +69,12 @@ RANGES: dict[str, tuple[float, float]] = {  # where the values of a word and of 
     "tan": (-1.1, 1.1),
     "erfc": (-2.0, 2.0),
 }
-PAIRS: dict[str, tuple[Callable[[Any, Any, Any], Any], bool]] = {  # the meaning, and whether it is smooth
-    "add": (lambda xp, x, y: x + y, True),
-    "sub": (lambda xp, x, y: x - y, True),
-    "subtract": (lambda xp, x, y: x - y, True),
-    "mul": (lambda xp, x, y: x * y, True),
-    "multiply": (lambda xp, x, y: x * y, True),
-    "div": (lambda xp, x, y: x / y, True),
-    "divide": (lambda xp, x, y: x / y, True),
-    "pow": (lambda xp, x, y: x**y, True),
-    "power": (lambda xp, x, y: x**y, True),
-    "atan2": (lambda xp, x, y: xp.arctan2(x, y), True),
-    "arctan2": (lambda xp, x, y: xp.arctan2(x, y), True),
-    "hypot": (lambda xp, x, y: xp.hypot(x, y), True),
-    "logaddexp": (lambda xp, x, y: xp.logaddexp(x, y), True),
-    "maximum": (lambda xp, x, y: xp.maximum(x, y), False),
-    "minimum": (lambda xp, x, y: xp.minimum(x, y), False),
-    "fmax": (lambda xp, x, y: xp.fmax(x, y), False),
-    "fmin": (lambda xp, x, y: xp.fmin(x, y), False),
-    "copysign": (lambda xp, x, y: xp.copysign(x, y), False),
-    "fmod": (lambda xp, x, y: xp.fmod(x, y), False),
-    "mod": (lambda xp, x, y: xp.mod(x, y), False),
-    "floordiv": (lambda xp, x, y: xp.floor_divide(x, y), False),
-    "remainder": (lambda xp, x, y: x - xp.rint(x / y) * y, False),  # that of IEEE 754
-}
+PAIRS = """add sub subtract mul multiply div divide pow power atan2 arctan2 hypot logaddexp maximum minimum fmax fmin copysign
+fmod mod floordiv remainder""".split()  # noqa: SIM905
+SMOOTH_PAIRS = PAIRS[:13]
 BOUNDED_SECOND = ("div", "divide", "fmod", "mod", "floordiv", "remainder", "atan2", "arctan2", "hypot")
 BOUNDED_FIRST = ("pow", "power")
-COMPARISONS = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal"}
+COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 
 
 def squash(low: float, high: float) -> tuple[ct.D, Meaning]:
@@ -117,10 +100,10 @@ def one_word(name: str) -> Maker:
         called = NUMPY_NAMES.get(name, name)
         meaning = lambda xp, xs: (getattr(xp, called)(xs[0]),)  # noqa: E731
 
-    def make(rng: Generator, xs: Leaves) -> Step:
+    def make(rng: Generator, x: Any) -> Step:
         term, whole = getattr(ct, name), meaning
         low, high = RANGES.get(name, (-math.inf, math.inf))
-        if not within(xs[0], low, high):
+        if not within(x, low, high):
             before, meant = squash(low, high)
             term, whole = before >> term, lambda xp, ys: meaning(xp, meant(xp, ys))
         return Step((name,), term, whole, name not in NOT_SMOOTH and name != "relu", name not in BY_MATH)
@@ -130,11 +113,16 @@ def one_word(name: str) -> Maker:
 
 def pair_word(name: str) -> Maker:
     """A word of two numbers, on arrays that broadcast."""
-    formula, smooth = PAIRS[name]
+    smooth = name in SMOOTH_PAIRS
     side = 1 if name in BOUNDED_SECOND else 0 if name in BOUNDED_FIRST else None
 
-    def make(rng: Generator, xs: Leaves) -> Step | None:
-        if not broadcast(xs):
+    def formula(xp: Any, x: Any, y: Any) -> Any:
+        if name == "remainder":  # that of IEEE 754
+            return x - xp.rint(x / y) * y
+        return getattr(xp, NUMPY_NAMES.get(name, name))(x, y)
+
+    def make(rng: Generator, *xs: Any) -> Step | None:
+        if not broadcast(*xs):
             return None
         if side is None:
             return Step((name,), getattr(ct, name), lambda xp, ys: (formula(xp, *ys),), smooth)
@@ -153,18 +141,18 @@ def pair_word(name: str) -> Maker:
 def comparison(name: str) -> Maker:
     """A choice between two arrays by comparing them."""
 
-    def make(rng: Generator, xs: Leaves) -> Step | None:
-        if not broadcast(xs):
+    def make(rng: Generator, *xs: Any) -> Step | None:
+        if not broadcast(*xs):
             return None
 
         term = ct.fork(getattr(ct, name), ct.exl, ct.exr) >> ct.where
-        called = COMPARISONS[name]
+        called = NUMPY_NAMES[name]
         return Step((name, "where"), term, lambda xp, ys: (xp.where(getattr(xp, called)(*ys), *ys),), False)
 
     return make
 
 
-def broadcast(xs: Sequence[Any]) -> bool:
+def broadcast(*xs: Any) -> bool:
     """True where the shapes of arrays broadcast to one of at most the size of the largest, or to a small one."""
     try:
         shape = np.broadcast_shapes(*(x.shape for x in xs))
@@ -228,8 +216,8 @@ FUNCTIONS_OF_TWO = (_pair, _nested)
 def function_of(fn: Callable[..., float], count: int) -> Maker:
     """A map of a Python function, called number by number for its meaning."""
 
-    def make(rng: Generator, xs: Leaves) -> Step | None:
-        if not broadcast(xs):
+    def make(rng: Generator, *xs: Any) -> Step | None:
+        if not broadcast(*xs):
             return None
         return Step(("map",), ct.map(fn), plain.one_by_one(fn), fn is _smooth, False)
 
@@ -239,35 +227,35 @@ def function_of(fn: Callable[..., float], count: int) -> Maker:
 # -- words of three, and words whose results are integers or booleans
 
 
-def clip(rng: Generator, xs: Leaves) -> Step:
+def clip(rng: Generator, x: Any) -> Step:
     """Limits by two numbers."""
     term = ct.fork(ct.id, ct.const(-0.75), ct.const(0.5)) >> ct.clip
     return Step(("clip", "const"), term, lambda xp, ys: (xp.clip(ys[0], -0.75, 0.5),), False)
 
 
-def fma(rng: Generator, xs: Leaves) -> Step | None:
+def fma(rng: Generator, x: Any, y: Any) -> Step | None:
     """A product and a sum at once."""
-    if not broadcast(xs):
+    if not broadcast(x, y):
         return None
     term = ct.fork(ct.exl, ct.exr, ct.exl) >> ct.fma
     return Step(("fma",), term, lambda xp, ys: (ys[0] * ys[1] + ys[0],))
 
 
-def scaled(rng: Generator, xs: Leaves) -> Step:
+def scaled(rng: Generator, x: Any) -> Step:
     """A number times a morphism, and a sum of morphisms."""
     number = float(np.round(rng.uniform(-2.0, 2.0), 2))
     term = number * ct.id + ct.sin - ct.square
     return Step(("times", "add", "sub"), term, lambda xp, ys: (number * ys[0] + xp.sin(ys[0]) - ys[0] ** 2,))
 
 
-def ldexp(rng: Generator, xs: Leaves) -> Step:
+def ldexp(rng: Generator, x: Any) -> Step:
     """Times a power of two."""
     power = int(rng.integers(-3, 3))
     term = ct.fork(ct.id, ct.const(np.int64(power))) >> ct.ldexp
     return Step(("ldexp",), term, lambda xp, ys: (ys[0] * 2.0**power,))
 
 
-def tested(rng: Generator, xs: Leaves) -> Step:
+def tested(rng: Generator, x: Any) -> Step:
     """A choice by tests of what a number is, joined by logic."""
     finite, low = ct.isfinite, ct.signbit
     odd = ct.fork(ct.isnan, ct.isinf) >> ct.logical_or >> ct.logical_not
@@ -277,10 +265,10 @@ def tested(rng: Generator, xs: Leaves) -> Step:
     return Step(words, term, lambda xp, ys: (xp.where(xp.signbit(ys[0]), ys[0] ** 2, ys[0]),), False)
 
 
-def chained(rng: Generator, xs: Leaves) -> Step:
+def chained(rng: Generator, x: Any) -> Step:
     """Several words at once, which an engine makes one loop of."""
     names = [str(n) for n in rng.choice(["sin", "tanh", "sigmoid", "atan", "square"], 3)]
-    steps = [one_word(n)(rng, (np.zeros(1),)) for n in names]
+    steps = [one_word(n)(rng, np.zeros(1)) for n in names]
     assert all(step is not None for step in steps)
 
     def meaning(xp: Any, ys: Leaves) -> Leaves:

@@ -8,7 +8,7 @@ import numpy as np
 
 import catad as ct
 from catad.testing.drawn import meaning as plain
-from catad.testing.drawn.meaning import Leaves, Meaning
+from catad.testing.drawn.meaning import Meaning
 from catad.testing.drawn.steps import Generator, Maker, Step
 
 SMALL = 1000  # entries that a result may always have
@@ -24,9 +24,8 @@ def axis_of(rng: Generator, x: Any) -> int:
     return int(rng.integers(-x.ndim, x.ndim))
 
 
-def sums(rng: Generator, xs: Leaves) -> Step | None:
+def sums(rng: Generator, x: Any) -> Step | None:
     """A sum over all axes or over one, with or without its axis kept; scaled to the size of an entry."""
-    (x,) = xs
     if not x.ndim:
         return None
     keep = bool(rng.integers(2))
@@ -36,36 +35,36 @@ def sums(rng: Generator, xs: Leaves) -> Step | None:
     return of("sum scaled", term, lambda xp, x: scale * xp.sum(x, axis=axis, keepdims=keep))
 
 
-def reshapes(rng: Generator, xs: Leaves) -> Step:
+def reshapes(rng: Generator, x: Any) -> Step:
     """Another shape of the same entries."""
-    shapes: list[tuple[int, ...]] = [(-1,)] if xs[0].size else [(0,)]
-    shapes += [(-1, 2)] if xs[0].size and xs[0].size % 2 == 0 else []
-    shapes += [(1, *xs[0].shape), (*xs[0].shape, 1)] if xs[0].ndim < 3 else []
+    shapes: list[tuple[int, ...]] = [(-1,)] if x.size else [(0,)]
+    shapes += [(-1, 2)] if x.size and x.size % 2 == 0 else []
+    shapes += [(1, *x.shape), (*x.shape, 1)] if x.ndim < 3 else []
     shape = shapes[int(rng.integers(len(shapes)))]
     return of("reshape", ct.reshape(shape), lambda xp, x: x.reshape(shape))
 
 
-def transposes(rng: Generator, xs: Leaves) -> Step | None:
+def transposes(rng: Generator, x: Any) -> Step | None:
     """The axes in another order."""
-    if xs[0].ndim < 2:
+    if x.ndim < 2:
         return None
-    axes = tuple(int(a) for a in rng.permutation(xs[0].ndim))
+    axes = tuple(int(a) for a in rng.permutation(x.ndim))
     return of("transpose", ct.transpose(axes), lambda xp, x: xp.transpose(x, axes))
 
 
-def flips(rng: Generator, xs: Leaves) -> Step | None:
+def flips(rng: Generator, x: Any) -> Step | None:
     """An axis backwards."""
-    if not xs[0].ndim:
+    if not x.ndim:
         return None
-    axis = axis_of(rng, xs[0])
+    axis = axis_of(rng, x)
     return of("flip", ct.flip(axis=axis), lambda xp, x: xp.flip(x, axis))
 
 
-def slices(rng: Generator, xs: Leaves) -> Step | None:
+def slices(rng: Generator, x: Any) -> Step | None:
     """Part of an axis, forwards or backwards."""
-    if not xs[0].ndim:
+    if not x.ndim:
         return None
-    axis = axis_of(rng, xs[0])
+    axis = axis_of(rng, x)
     bounds = [
         (1, None, None),
         (None, -1, None),
@@ -83,23 +82,23 @@ def slices(rng: Generator, xs: Leaves) -> Step | None:
     return of("slice", ct.slice(start, stop, step, axis=axis), meaning)
 
 
-def pads(rng: Generator, xs: Leaves) -> Step | None:
+def pads(rng: Generator, x: Any) -> Step | None:
     """Entries added at both ends of an axis."""
-    if not xs[0].ndim:
+    if not x.ndim:
         return None
-    axis, before, after = axis_of(rng, xs[0]) % xs[0].ndim, int(rng.integers(0, 3)), int(rng.integers(0, 3))
+    axis, before, after = axis_of(rng, x) % x.ndim, int(rng.integers(0, 3)), int(rng.integers(0, 3))
     value = float(rng.integers(-1, 2)) / 2.0
-    width = [(before, after) if a == axis else (0, 0) for a in range(xs[0].ndim)]
+    width = [(before, after) if a == axis else (0, 0) for a in range(x.ndim)]
     return of("pad", ct.pad(before, after, value, axis=axis), lambda xp, x: xp.pad(x, width, constant_values=value))
 
 
-def copies(rng: Generator, xs: Leaves) -> Step | None:
+def copies(rng: Generator, x: Any) -> Step | None:
     """The whole array twice, or a broadcast along a new axis."""
-    if xs[0].size > SMALL:
+    if x.size > SMALL:
         return None
     if rng.integers(2):
         return of("replicate", ct.replicate(2), lambda xp, x: xp.stack([x, x]))
-    shape = (2, *xs[0].shape)
+    shape = (2, *x.shape)
     return of("broadcast_to", ct.broadcast_to(shape), lambda xp, x: xp.broadcast_to(x, shape))
 
 
@@ -108,18 +107,16 @@ def index_for(rng: Generator, rows: int, count: int, out: bool) -> Any:
     return rng.integers(-1 if out else 0, rows + 1 if out else max(rows, 1), count)
 
 
-def gathers(rng: Generator, xs: Leaves) -> Step | None:
+def gathers(rng: Generator, x: Any) -> Step | None:
     """Rows read by a constant index."""
-    (x,) = xs
     if not x.ndim or not x.shape[0]:
         return None
     index = index_for(rng, x.shape[0], min(x.shape[0] + 1, 5000), out=False).astype(str(rng.choice(["int64", "int32"])))
     return of("gather const", ct.fork(ct.id, ct.const(index)) >> ct.gather, lambda xp, x: x[index])
 
 
-def scatters(rng: Generator, xs: Leaves) -> Step | None:
+def scatters(rng: Generator, x: Any) -> Step | None:
     """Rows written or added by a constant index, of which some fall outside."""
-    (x,) = xs
     if not x.ndim:
         return None
     index = index_for(rng, x.shape[0], x.shape[0], out=True)
@@ -131,22 +128,22 @@ def scatters(rng: Generator, xs: Leaves) -> Step | None:
     return of("scatter_add", term, lambda xp, x: plain.histogram(xp, add, 0.0, x.shape[0], index, xp.sin(x), onto=x))
 
 
-def sorts(rng: Generator, xs: Leaves) -> Step | None:
+def sorts(rng: Generator, x: Any) -> Step | None:
     """Sorted along an axis."""
-    if not xs[0].ndim:
+    if not x.ndim:
         return None
-    axis = axis_of(rng, xs[0])
-    if xs[0].ndim == 1 and rng.integers(2):
+    axis = axis_of(rng, x)
+    if x.ndim == 1 and rng.integers(2):
         term = ct.fork(ct.id, ct.argsort()) >> ct.gather
         return of("argsort gather", term, lambda xp, x: xp.sort(x), smooth=False)
     return of("sort", ct.sort(axis=axis), lambda xp, x: xp.sort(x, axis=axis), smooth=False)
 
 
-def numbered(rng: Generator, xs: Leaves) -> Step | None:
+def numbered(rng: Generator, x: Any) -> Step | None:
     """Times numbers generated from the position."""
-    if xs[0].ndim != 1 or not xs[0].size:
+    if x.ndim != 1 or not x.size:
         return None
-    n = int(xs[0].shape[0])
+    n = int(x.shape[0])
     if rng.integers(2):
         term = ct.fork(ct.id, ct.iota(n) >> ct.astype(np.float64) >> (1.0 / n) * ct.id) >> ct.mul
         return of("iota astype", term, lambda xp, x: x * (xp.arange(n) * (1.0 / n)))
@@ -154,9 +151,8 @@ def numbered(rng: Generator, xs: Leaves) -> Step | None:
     return of("generate", term, lambda xp, x: x + 1.0 / (1.0 + xp.arange(n)))
 
 
-def weighed(rng: Generator, xs: Leaves) -> Step | None:
+def weighed(rng: Generator, x: Any) -> Step | None:
     """A constant linear map, lifted: a diagonal, or a small dense matrix."""
-    (x,) = xs
     if x.ndim != 1 or not 0 < x.size <= SMALL:
         return None
     n = x.size
@@ -167,9 +163,8 @@ def weighed(rng: Generator, xs: Leaves) -> Step | None:
     return of("lift", ct.astype(np.float64) >> ct.lift(ct.linear.dense(m)), lambda xp, x: xp.asarray(m) @ x)
 
 
-def products(rng: Generator, xs: Leaves) -> Step | None:
+def products(rng: Generator, x: Any, y: Any) -> Step | None:
     """A product of matrices or vectors whose axes fit."""
-    x, y = xs
     if not x.ndim or not y.ndim or x.ndim > 2 or y.ndim > 2 or x.shape[-1] != y.shape[0]:
         return None
     if x.size * (y.size // max(1, y.shape[0])) > 300_000:
@@ -180,9 +175,8 @@ def products(rng: Generator, xs: Leaves) -> Step | None:
     return Step(("matmul",), ct.matmul >> scale * ct.id, lambda xp, ys: (scale * (ys[0] @ ys[1]),))
 
 
-def pairings(rng: Generator, xs: Leaves) -> Step | None:
+def pairings(rng: Generator, x: Any, y: Any) -> Step | None:
     """Elementwise and row-wise contractions of two arrays of one shape."""
-    x, y = xs
     if x.shape != y.shape or x.ndim != 2:
         return None
     scale = 1.0 / max(1, x.shape[1])
@@ -191,9 +185,8 @@ def pairings(rng: Generator, xs: Leaves) -> Step | None:
     return Step(("einsum",), ct.einsum("ij,ij->ji"), lambda xp, ys: ((ys[0] * ys[1]).T,))
 
 
-def joins(rng: Generator, xs: Leaves) -> Step | None:
+def joins(rng: Generator, x: Any, y: Any) -> Step | None:
     """Two arrays one after the other, or on a new axis."""
-    x, y = xs
     if not x.ndim or x.shape[1:] != y.shape[1:] or x.ndim != y.ndim:
         return None
     if x.shape == y.shape and x.ndim < 3 and rng.integers(2):
@@ -202,13 +195,13 @@ def joins(rng: Generator, xs: Leaves) -> Step | None:
     return Step(("concatenate",), ct.concatenate(), lambda xp, ys: (xp.concatenate(list(ys)),))
 
 
-def narrowed(rng: Generator, xs: Leaves) -> Step:
+def narrowed(rng: Generator, x: Any) -> Step:
     """Through the other precision and back to the wider one."""
     term = ct.astype(np.float32) >> ct.square
     return of("astype", term, lambda xp, x: x * x, smooth=False, single=True)
 
 
-def swaps(rng: Generator, xs: Leaves) -> Step:
+def swaps(rng: Generator, x: Any, y: Any) -> Step:
     """The structure of products, which computes nothing."""
     exchanged: Meaning = lambda xp, ys: (ys[1], ys[0])  # noqa: E731
     if rng.integers(2):
@@ -217,7 +210,7 @@ def swaps(rng: Generator, xs: Leaves) -> Step:
     return Step(("dup", "cross", "exl", "exr"), term, exchanged, outputs=2)
 
 
-def associated(rng: Generator, xs: Leaves) -> Step:
+def associated(rng: Generator, x: Any, y: Any) -> Step:
     """Nesting to one side and the other."""
     term = ct.fork(ct.dup, ct.exl) >> ct.assoc_r >> ct.assoc_l >> ct.fork(ct.exr, ct.exl >> ct.exl >> ct.exr)
     return Step(("assoc_l", "assoc_r", "fork"), term, lambda xp, ys: (ys[0], ys[1]), outputs=2)

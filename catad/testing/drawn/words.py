@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 import catad as ct
-from catad.testing.drawn.meaning import Leaves
 from catad.testing.drawn.steps import Generator, Maker, Step
 from catad.testing.drawn.structure import SMALL, axis_of, of
 
@@ -21,9 +20,8 @@ def _axes(rng: Generator, x: Any) -> Any:
     return chosen[0] if len(chosen) == 1 else chosen
 
 
-def reductions(rng: Generator, xs: Leaves) -> Step | None:
+def reductions(rng: Generator, x: Any) -> Step | None:
     """A reduction that has a derivative, at the size of an entry."""
-    (x,) = xs
     if not x.size:
         return None
     name = str(rng.choice(["max", "min", "mean", "var", "std", "prod", "norm", "logsumexp"]))
@@ -50,9 +48,8 @@ def reductions(rng: Generator, xs: Leaves) -> Step | None:
     return of(name, bent >> word, meaning, smooth=smooth)
 
 
-def decisions(rng: Generator, xs: Leaves) -> Step | None:
+def decisions(rng: Generator, x: Any) -> Step | None:
     """Plus what has no derivative: whether an entry is large, and where the first one is."""
-    (x,) = xs
     if not x.size:
         return None
     name = str(rng.choice(["any", "all", "argmax", "argmin"]))
@@ -65,9 +62,8 @@ def decisions(rng: Generator, xs: Leaves) -> Step | None:
     return of(name, ct.fork(ct.id, term) >> ct.add, meaning, smooth=False, traced=False)
 
 
-def along_lines(rng: Generator, xs: Leaves) -> Step | None:
+def along_lines(rng: Generator, x: Any) -> Step | None:
     """A scan along an axis, or a softmax."""
-    (x,) = xs
     if not x.ndim or not x.size:
         return None
     name = str(rng.choice(["cumsum", "cumprod", "softmax"]))
@@ -82,9 +78,8 @@ def along_lines(rng: Generator, xs: Leaves) -> Step | None:
     return of(name, near >> ct.cumprod(axis=axis), lambda xp, x: xp.cumprod(1.0 + xp.tanh(x) / n, axis=axis))
 
 
-def read_by_key(rng: Generator, xs: Leaves) -> Step | None:
+def read_by_key(rng: Generator, x: Any) -> Step | None:
     """A part of an array, by a key that has an array of indices in it or none."""
-    (x,) = xs
     if not x.ndim or not x.shape[0]:
         return None
     keys: list[Any] = [slice(1, None), slice(None, None, -2), (None, slice(0, 1)), (Ellipsis, slice(None, -1)), -1]
@@ -108,9 +103,8 @@ def _updated(xp: Any, x: Any, key: Any, v: Any, word: str) -> Any:
     return out
 
 
-def written_by_key(rng: Generator, xs: Leaves) -> Step | None:
+def written_by_key(rng: Generator, x: Any, y: Any) -> Step | None:
     """A part of one array written into another of its shape."""
-    x, y = xs
     if x.shape != y.shape or not x.ndim or not x.shape[0]:
         return None
     word = str(rng.choice(["set", "add"]))
@@ -124,9 +118,8 @@ def written_by_key(rng: Generator, xs: Leaves) -> Step | None:
     return Step(("at", "arg", "const"), term, lambda xp, ys: (_updated(xp, ys[0], index, ys[1][index], word),))
 
 
-def moves(rng: Generator, xs: Leaves) -> Step | None:
+def moves(rng: Generator, x: Any) -> Step | None:
     """The same entries in other places, or some of them again."""
-    (x,) = xs
     if not x.ndim or not x.size or x.size > SMALL:
         return None
     name = str(rng.choice(["roll", "squeeze", "expand_dims", "moveaxis", "diff", "tile", "repeat"]))
@@ -143,9 +136,8 @@ def moves(rng: Generator, xs: Leaves) -> Step | None:
     return of(name, getattr(ct, name)(*given), lambda xp, x: getattr(xp, name)(x, *given))
 
 
-def pieces(rng: Generator, xs: Leaves) -> Step | None:
+def pieces(rng: Generator, x: Any) -> Step | None:
     """Slices of an axis, put together again in another order."""
-    (x,) = xs
     if not x.ndim or not 2 <= x.shape[0] <= 8:
         return None
     if rng.integers(2):
@@ -153,9 +145,8 @@ def pieces(rng: Generator, xs: Leaves) -> Step | None:
     return of("split concatenate", ct.split((1,)) >> ct.swap >> ct.concatenate(), lambda xp, x: xp.concatenate([x[1:], x[:1]]))
 
 
-def taken(rng: Generator, xs: Leaves) -> Step | None:
+def taken(rng: Generator, x: Any) -> Step | None:
     """Entries along an axis at constant positions."""
-    (x,) = xs
     if not x.ndim or not x.size:
         return None
     axis = axis_of(rng, x)
@@ -164,15 +155,14 @@ def taken(rng: Generator, xs: Leaves) -> Step | None:
     return of("take const", term, lambda xp, x: xp.take(x, index % x.shape[axis], axis=axis))
 
 
-def stopped(rng: Generator, xs: Leaves) -> Step:
+def stopped(rng: Generator, x: Any) -> Step:
     """Plus a constant of derivatives, which is 0."""
     none = ct.map(lambda x: 0.0 * (x > 0.0)) >> ct.stop_gradient
     return of("stop_gradient", ct.fork(ct.id, none) >> ct.add, lambda xp, x: x + 0.0)
 
 
-def products(rng: Generator, xs: Leaves) -> Step | None:
+def products(rng: Generator, x: Any, y: Any) -> Step | None:
     """NumPy's `dot` and `outer`."""
-    x, y = xs
     if x.size * y.size > SMALL:
         return None
     if rng.integers(2):

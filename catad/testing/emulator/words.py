@@ -86,25 +86,8 @@ suspended:
   ret ptr %handle
 }}"""
 
-_CALLS = """define void @begin(ptr %records, i64 %n, ptr %given) {{
-{loaded}
-  br label %head
-head:
-  %i = phi i64 [ 0, %0 ], [ %next, %body ]
-  %more = icmp slt i64 %i, %n
-  br i1 %more, label %body, label %out
-body:
-  %at = getelementptr ptr, ptr %records, i64 %i
-  %self = load ptr, ptr %at
-  %handle = call ptr @{name}({arguments})
-  %kept = getelementptr i8, ptr %self, i64 {kept}
-  store ptr %handle, ptr %kept
-  %next = add i64 %i, 1
-  br label %head
-out:
-  ret void
-}}
-define void @resume(ptr %records, i64 %n) {{
+_EACH = """define void @{called}(ptr %records, i64 %n{more}) {{
+{first}
   br label %head
 head:
   %i = phi i64 [ 0, %0 ], [ %next, %body ]
@@ -114,14 +97,15 @@ body:
   %at = getelementptr ptr, ptr %records, i64 %i
   %self = load ptr, ptr %at
   %kept = getelementptr i8, ptr %self, i64 {kept}
-  %handle = load ptr, ptr %kept
-  call void @llvm.coro.resume(ptr %handle)
+{does}
   %next = add i64 %i, 1
   br label %head
 out:
   ret void
 }}
 """
+_BEGIN = "  %handle = call ptr @kernel({arguments})\n  store ptr %handle, ptr %kept"
+_RESUME = "  %handle = load ptr, ptr %kept\n  call void @llvm.coro.resume(ptr %handle)"
 
 
 _KIND, _AT = r"(?P<kind><[^>]+>|\w+)", r"ptr (?P<at>[%@][\w.]+)"
@@ -172,8 +156,11 @@ class Coroutines(Simt):
         given_at = "  {0}.at = getelementptr [3 x i64], ptr %given, i64 {1}\n  {0} = load ptr, ptr {0}.at"
         loaded = "\n".join([given_at.format(one, k) for k, one in enumerate(names)])
         arguments = ", ".join([f"ptr {one}" for one in (*names, "%self", "%given")])
-        calls = _CALLS.format(loaded=loaded, name="kernel", arguments=arguments, kept=AT["handle"])
-        return f"define ptr @kernel({given}) presplitcoroutine noinline {{\n{body}\n{calls}"
+        begin = _EACH.format(
+            called="begin", more=", ptr %given", first=loaded, kept=AT["handle"], does=_BEGIN.format(arguments=arguments)
+        )
+        resume = _EACH.format(called="resume", more="", first="", kept=AT["handle"], does=_RESUME)
+        return f"define ptr @kernel({given}) presplitcoroutine noinline {{\n{body}\n{begin}{resume}"
 
     def _looked_at(self, names: Sequence[str]) -> Iterator[str]:
         """The lines, with a look before each access to what the kernel was given."""

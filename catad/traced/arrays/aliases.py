@@ -48,24 +48,22 @@ def note(give_up: GiveUp, members: Iterable[Buffer], region: Region) -> None:
         buffer.aliases = (*buffer.aliases, aliases)
 
 
-def exploring(trace: Trace, site: Any) -> GiveUp:
-    """Start again with the branch explored."""
-
+def _starting_again(found: set[Any], site: Any) -> GiveUp:
     def give_up() -> NoReturn:
-        trace.findings.explored.add(site)
+        found.add(site)
         raise Restart()
 
     return give_up
+
+
+def exploring(trace: Trace, site: Any) -> GiveUp:
+    """Start again with the branch explored."""
+    return _starting_again(trace.findings.explored, site)
 
 
 def unrolling(trace: Trace, site: Any) -> GiveUp:
     """Start again with the loop unrolled."""
-
-    def give_up() -> NoReturn:
-        trace.findings.unrolled.add(site)
-        raise Restart()
-
-    return give_up
+    return _starting_again(trace.findings.unrolled, site)
 
 
 def refusing(message: str) -> GiveUp:

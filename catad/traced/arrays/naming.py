@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from catad.traced.arrays.stand_in import Traced
-from catad.values.frozen_functions import names_of
+from catad.values.frozen_functions import content_of, names_of
 
 
 def named(names: str | tuple[str, ...], value: Any) -> Any:
@@ -33,10 +33,7 @@ def captured(fn: Any) -> dict[int, str]:
     code = fn.__code__
     outside = {name: fn.__globals__[name] for name in names_of(code).outer if name in fn.__globals__}
     for name, cell in zip(code.co_freevars, fn.__closure__ or (), strict=True):
-        try:
-            outside[name] = cell.cell_contents
-        except ValueError:  # not bound yet
-            continue
+        outside[name] = content_of(cell)
     return _arrays(outside)
 
 

@@ -25,6 +25,8 @@ from catad.traced.arrays.promotion import check_write
 from catad.traced.arrays.ragged import Ragged
 from catad.traced.arrays.stand_in import Traced, computed, constant, fresh, var_of
 from catad.traced.recorder import Trace, Uniform, Var
+from catad.traced.table import SPECIAL
+from catad.values.arrays import is_weak
 from catad.vector.folds import contract
 from catad.vector.pointwise import operators as words
 from catad.vector.pointwise.map import MapOf
@@ -44,7 +46,6 @@ _SAME = (
 _WORDS |= {name: name for name in _SAME.split()}
 _ON_TRUTH = {"add": np.logical_or, "multiply": np.logical_and, "absolute": np.positive, "maximum": np.logical_or,
              "minimum": np.logical_and, "fmax": np.logical_or, "fmin": np.logical_and, "less": None}  # fmt: skip
-SPECIAL: dict[np.ufunc, Callable[..., Any]] = {}  # those that are several lines: NotImplemented where they are one
 _LEAFWISE = {"add": words.add, "sub": words.sub, "neg": words.neg, "div": words.div, "pow": words.pow}
 
 
@@ -132,7 +133,7 @@ def resolved(trace: Trace, ufunc: np.ufunc, *args: Any) -> tuple[np.dtype[Any], 
 
 
 def _types(trace: Trace, args: Sequence[Any]) -> tuple[Any, ...]:
-    return tuple([_type_of(arg, None if _is_number(arg) else var_of(trace, arg)) for arg in args])
+    return tuple([_type_of(arg, None if is_weak(arg) else var_of(trace, arg)) for arg in args])
 
 
 def _dtypes_of(ufunc: np.ufunc, types: tuple[Any, ...], asked: Any, casting: Any) -> tuple[np.dtype[Any], ...]:
@@ -192,10 +193,10 @@ def _remember(ufunc: np.ufunc, args: Sequence[Any], vars_: Sequence[Var | None],
 
 def _recorded(trace: Trace, ufunc: np.ufunc, args: Sequence[Any], asked: Any, casting: Any) -> Traced:
     """One line, with the operands cast to what NumPy computes in."""
-    numbers = [_is_number(arg) for arg in args]
+    numbers = [is_weak(arg) for arg in args]
     vars_ = [None if number else var_of(trace, arg) for number, arg in zip(numbers, args, strict=True)]
     if ufunc in COMPARISONS:  # with integers of any dtype they are exact
-        vars_ = [_cast(trace, var, np.dtype(np.int64)) if var and _is_late_int(var) else var for var in vars_]
+        vars_ = [cast(trace, var, np.dtype(np.int64)) if var and _is_late_int(var) else var for var in vars_]
     types = tuple([_type_of(arg, var) for arg, var in zip(args, vars_, strict=True)])
     weak = all(isinstance(one, type) for one in types) or (
         all(isinstance(one, type) or one.kind == "b" for one in types) and any(isinstance(one, type) for one in types)
@@ -223,9 +224,9 @@ def _recorded(trace: Trace, ufunc: np.ufunc, args: Sequence[Any], asked: Any, ca
         if not weak and all(var is None or var.weak is None for var in vars_) and asked is None:
             _remember(ufunc, args, vars_, term)
     else:
-        at = [_cast(trace, var, dtype) for var, dtype in
+        at = [cast(trace, var, dtype) for var, dtype in
               zip(at, [d for d, k in zip(dtypes, kept, strict=False) if k is None], strict=True)]  # fmt: skip
-        out = _cast(trace, _line(trace, _term(ufunc, tuple(kept)), at), dtypes[-1])
+        out = cast(trace, _line(trace, _term(ufunc, tuple(kept)), at), dtypes[-1])
     if weak:
         out = weakened(trace, out)
     if not out.space.shape and out.space.dtype == np.int64:
@@ -244,10 +245,6 @@ def weakened(trace: Trace, var: Var) -> Var:
 def _line(trace: Trace, term: D, at: list[Var]) -> Var:
     made: Var = computed(trace.region, term, at[0] if len(at) == 1 else tuple(at))
     return made
-
-
-def _is_number(arg: Any) -> bool:
-    return isinstance(arg, (bool, int, float)) and not isinstance(arg, np.generic)
 
 
 COMPARISONS = (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
@@ -273,7 +270,7 @@ def _astype(dtype: np.dtype[Any], casting: Literal["unsafe", "same_value"]) -> D
     return astype(dtype, casting)
 
 
-def _cast(trace: Trace, var: Var, dtype: np.dtype[Any]) -> Var:
+def cast(trace: Trace, var: Var, dtype: np.dtype[Any]) -> Var:
     if var.space.dtype == dtype:
         return var if var.weak is None else Var(trace.region, trace.region.own(var).wire, None, var.constant)
     if var.weak is not None and var.constant is not None and dtype.kind in "iu" and not isinstance(var.constant, Uniform):
@@ -288,7 +285,7 @@ def operand(trace: Trace, var: Var, dtype: np.dtype[Any]) -> Var:
     A Python int that narrower integers do not hold is an error where the function runs, as in NumPy.
     """
     if not _is_late_int(var) or dtype.kind not in "iu" or var.space.dtype == dtype:
-        return _cast(trace, var, dtype)
+        return cast(trace, var, dtype)
     made: Var = computed(trace.region, _astype(dtype, "same_value"), var)
     return made
 
@@ -296,9 +293,6 @@ def operand(trace: Trace, var: Var, dtype: np.dtype[Any]) -> Var:
 def _is_late_int(var: Var) -> bool:
     """A Python int that is known when the function runs."""
     return var.weak is int and var.constant is None
-
-
-cast = _cast
 
 
 def matmul(trace: Trace, a: Any, b: Any, dtype: Any = None, casting: Any = "same_kind") -> Any:
@@ -314,7 +308,7 @@ def matmul(trace: Trace, a: Any, b: Any, dtype: Any = None, casting: Any = "same
     else:
         dtype = _dtypes_of(np.matmul, _types(trace, (a, b)), dtype, casting)[-1]
     if dtype.kind == "b":
-        made = _cast(trace, _matmul(trace, left, right, np.dtype(np.int64)), dtype)
+        made = cast(trace, _matmul(trace, left, right, np.dtype(np.int64)), dtype)
     else:
         made = _matmul(trace, left, right, dtype)
     n = made.space.ndim
@@ -322,17 +316,11 @@ def matmul(trace: Trace, a: Any, b: Any, dtype: Any = None, casting: Any = "same
 
 
 def _matmul(trace: Trace, left: Var, right: Var, dtype: np.dtype[Any]) -> Var:
-    made: Var = computed(trace.region, contract.matmul, (_cast(trace, left, dtype), _cast(trace, right, dtype)))
+    made: Var = computed(trace.region, contract.matmul, (cast(trace, left, dtype), cast(trace, right, dtype)))
     return made
 
 
 # -- the operators of stand-ins
-
-
-def _trace_of(*args: Any) -> Trace:
-    found = next(arg for arg in args if isinstance(arg, (Traced, Masked, Ragged)))
-    trace: Trace = found.trace_
-    return trace
 
 
 def _binary(ufunc: np.ufunc, swapped: bool) -> Callable[[Any, Any], Any]:
@@ -394,7 +382,7 @@ def assign(target: Traced, value: Any, casting: Any = "unsafe") -> None:
 
 def fitted(trace: Trace, var: Var, space: Tensor) -> Var:
     """The variable in a dtype, broadcast to a shape; leading axes of size 1 too many are dropped, as NumPy assigns."""
-    var = _cast(trace, var, space.dtype)
+    var = cast(trace, var, space.dtype)
     shape = var.space.shape
     while len(shape) > space.ndim and shape[0] == 1:
         shape = shape[1:]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from catad import errors
-from catad.category.spaces import Tensor, flatten
+from catad.category.spaces import Tensor, flatten, mapped
 from catad.category.terms import D, Id
 from catad.errors.places import Place
 from catad.traced.control.decisions import decide, unroll_for
@@ -402,18 +402,14 @@ def computed(region: Region, term: D, args: Any, place: Place | None = None) -> 
     stands where the statement stands that runs, or at `place`.
     """
     if isinstance(term, Id):
-        return _nested(args, region.own)
+        return mapped(args, region.own)
     leaves = flatten(args)
     if leaves and all(var.constant is not None for var in leaves):
         it = iter(leaves)
-        values = _nested(args, lambda _: array_of(next(it).constant))
+        values = mapped(args, lambda _: array_of(next(it).constant))
         with_no_trace = term(*values) if isinstance(values, tuple) else term(values)
-        return _nested(with_no_trace, lambda array: region.constant(np.asarray(array)))
+        return mapped(with_no_trace, lambda array: region.constant(np.asarray(array)))
     return region.record(term, args, place)
-
-
-def _nested(nested: Any, fn: Callable[[Any], Any]) -> Any:
-    return tuple([_nested(part, fn) for part in nested]) if isinstance(nested, tuple) else fn(nested)
 
 
 def fresh(trace: Trace, var: Var, axes: Axes | None = None) -> Traced:
@@ -432,8 +428,8 @@ def constant(trace: Trace, value: Any, weak: type | None = None, origin: str | N
 
 def apply_term(trace: Trace, term: D, value: Any) -> Any:
     """A morphism on stand-ins, arrays and numbers: a line of the program."""
-    args = _nested(value, lambda leaf: var_of(trace, leaf))
-    return _nested(computed(trace.region, term, args), lambda var: fresh(trace, var, tuple(range(var.space.ndim))))
+    args = mapped(value, lambda leaf: var_of(trace, leaf))
+    return mapped(computed(trace.region, term, args), lambda var: fresh(trace, var, tuple(range(var.space.ndim))))
 
 
 def var_of(trace: Trace, value: Any) -> Var:

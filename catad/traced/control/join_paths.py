@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from catad import errors
 from catad.category.rearrange import exl, exr
-from catad.category.spaces import Product, flatten
+from catad.category.spaces import Product, flatten, mapped
 from catad.errors.places import Place, shown
 from catad.traced.arrays.stand_in import computed
 from catad.traced.control.branch import SIDES, condition
@@ -35,7 +34,7 @@ def _joined(trace: Trace, region: Region, found: Path | Fork, at: dict[int, Var]
     """The lines from `start` on in a region; `at` has variables by the numbers of wires of the traces that were run."""
     if isinstance(found, Path):
         _copy(region, found.trace, at, start, len(found.trace.root.lines))
-        return _mapped(found.result, lambda var: _at(region, var, at)), found.tree
+        return mapped(found.result, lambda var: _at(region, var, at)), found.tree
     decision = found.path.trace.decisions[found.number]
     _copy(region, found.path.trace, at, start, decision.lines)
     test = condition(region, _at(region, decision.var, at))
@@ -56,7 +55,7 @@ def _joined(trace: Trace, region: Region, found: Path | Fork, at: dict[int, Var]
         for k, inner in enumerate((first, second))
     ]
     outs = iter(computed(region, choose(exl, exr >> programs[0], exr >> programs[1]), (test, tuple(given))))
-    return _mapped(a, lambda _: next(outs)), tree
+    return mapped(a, lambda _: next(outs)), tree
 
 
 def _united(first: Region, x: Var, second: Region, y: Var, place: Any) -> tuple[Var, Var]:
@@ -76,7 +75,7 @@ def _copy(region: Region, trace: Trace, at: dict[int, Var], start: int, stop: in
     """Record lines of a trace again."""
     for term, args, outs, place, calls in trace.root.lines[start:stop]:
         region.trace.calls = calls
-        made = region.record(term, _mapped(args, lambda var: _at(region, var, at)), place)
+        made = region.record(term, mapped(args, lambda var: _at(region, var, at)), place)
         for old, new in zip(flatten(outs), flatten(made), strict=True):
             new.name = new.name or old.name
             at[old.wire.number] = new
@@ -89,7 +88,3 @@ def _at(region: Region, var: Var, at: dict[int, Var]) -> Var:
     if var.weak is not None and made.weak is None:
         made = Var(region, made.wire, var.weak, var.constant)
     return made
-
-
-def _mapped(nested: Any, fn: Callable[[Var], Any]) -> Any:
-    return tuple([_mapped(part, fn) for part in nested]) if isinstance(nested, tuple) else fn(nested)

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from catad.traced.rewriting.bindings import bound_names
+from catad.scalar.reading.syntax_trees import names_bound
 
 _OWN_SCOPE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.GeneratorExp)
 _SEES_ALL = frozenset(("locals", "vars", "eval", "exec", "globals"))
@@ -43,7 +43,7 @@ class FreshLists:
 def _uses(statement: ast.AST, name: str) -> bool:
     """Whether a statement does anything with a name but to append to it."""
     kept = {id(list_) for list_ in _lists_appended_to(statement)}
-    if name in bound_names([statement]):
+    if name in names_bound([statement]):
         return True
     return any(isinstance(n, ast.Name) and n.id == name and id(n) not in kept for n in ast.walk(statement))
 

@@ -14,6 +14,7 @@ from catad.traced.inlining import any_traced
 from catad.traced.names.shapes import as_traced
 from catad.traced.recorder import Trace
 from catad.traced.table import meaning, method, python_meaning
+from catad.values.arrays import is_weak
 from catad.vector.pointwise import logic
 
 
@@ -54,7 +55,7 @@ def clip(
     made = a if isinstance(a, Masked) else as_traced(trace, a)
     if dtype is not None:
         made, low, high = (
-            one if one is None else as_traced(trace, one).astype(dtype, casting="unsafe" if _is_weak(one) else casting)
+            one if one is None else as_traced(trace, one).astype(dtype, casting="unsafe" if is_weak(one) else casting)
             for one in (made, low, high)
         )
     if made.dtype.kind in "iu":  # numbers out of range are no bounds
@@ -68,10 +69,6 @@ def clip(
     if high is not None:
         made = pointwise(trace, np.minimum, made, high)
     return made
-
-
-def _is_weak(x: Any) -> bool:
-    return isinstance(x, (bool, int, float)) and not isinstance(x, np.generic)
 
 
 @meaning(np.nan_to_num)

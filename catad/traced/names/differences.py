@@ -260,12 +260,9 @@ def cov(
         raise ValueError("m has more than 2 dimensions" if x.ndim > 2 else "y has more than 2 dimensions")
     kinds = [x.dtype, np.dtype(np.float64), *([] if y is None else [as_traced(trace, y).dtype])]
     kind = np.dtype(dtype) if dtype is not None else np.result_type(*kinds)
-    rows = np.atleast_2d(x.astype(kind))
-    rows = rows.T if not rowvar and rows.shape[0] != 1 else rows
-    if y is not None:
-        more = np.atleast_2d(as_traced(trace, y).astype(kind))
-        more = more.T if not rowvar and more.shape[0] != 1 else more
-        rows = np.concatenate([rows, more], 0)
+    parts = [np.atleast_2d(as_traced(trace, one).astype(kind)) for one in ([x] if y is None else [x, y])]
+    parts = [one.T if not rowvar and one.shape[0] != 1 else one for one in parts]
+    rows = parts[0] if y is None else np.concatenate(parts, 0)
     ddof = (0 if bias else 1) if ddof is None else ddof
     count = max(rows.shape[1] - ddof, 0.0)
     centred = rows - np.mean(rows, axis=1, keepdims=True)

@@ -15,21 +15,15 @@ from catad.traced.arrays.stand_in import Axes, Traced, checked_array, computed, 
 from catad.traced.control.loop_outputs import pieces
 from catad.traced.inlining import any_traced, wrapped
 from catad.traced.names.reductions import only_if
-from catad.traced.names.shapes import as_traced, may_be_one
+from catad.traced.names.shapes import as_traced, may_be_one, sizes_of
 from catad.traced.recorder import Trace, Uniform
 from catad.traced.table import FUNCTIONS, meaning, meaning_anywhere, method, own_order, python_meaning, scattered
 from catad.vector.shapes.shape import broadcast_to, concatenate, stack
 
 
-def _shape(shape: Any) -> tuple[int, ...]:
-    if isinstance(shape, (int, np.integer, Traced)):
-        return (shape.__index__(),)
-    return tuple([n.__index__() for n in shape])
-
-
 def _filled(trace: Trace, shape: Any, value: Any, dtype: Any, axes: Axes | None = None) -> Traced:
     """An array of one number, in C order or with its axes in another order."""
-    sizes = _shape(shape)
+    sizes = sizes_of(shape)
     axes = layout.in_c_order(len(sizes)) if axes is None else axes
     if isinstance(value, Traced) and value.var_.constant is None:
         var = value.var_ if dtype is None else cast(trace, value.var_, np.dtype(dtype))
@@ -47,7 +41,7 @@ def _axes(shape: Any, order: str) -> Axes:
     """The order of axes of a new array, by the parameter `order`."""
     if order not in ("C", "F"):
         raise ValueError("only 'C' or 'F' order is permitted")
-    return layout.in_c_order(len(_shape(shape)))[:: -1 if order == "F" else 1]
+    return layout.in_c_order(len(sizes_of(shape)))[:: -1 if order == "F" else 1]
 
 
 def _maker(number: Any, function: Any) -> None:
@@ -210,11 +204,7 @@ def copy(trace: Trace, a: Any, order: str = "K", subok: bool = False) -> Any:
 @method("copy")
 @own_order
 def copied(trace: Trace, x: Traced, order: str = "C") -> Any:
-    return fresh(trace, _strong(trace, x.var_), layout.axes_in(order, x))
-
-
-def _strong(trace: Trace, var: Any) -> Any:
-    return cast(trace, var, var.space.dtype)
+    return fresh(trace, cast(trace, x.var_, x.dtype), layout.axes_in(order, x))
 
 
 @method("astype")
@@ -239,25 +229,9 @@ def _scalar_type(kind: Any) -> Any:
     return made
 
 
-for _kind in (
-    np.float32,
-    np.float64,
-    np.int8,
-    np.int16,
-    np.int32,
-    np.int64,
-    np.uint8,
-    np.uint16,
-    np.uint32,
-    np.uint64,
-    np.bool_,
-):
-    python_meaning(_kind)(_scalar_type(_kind))
-
-
-@meaning(getattr(np, "astype", None))
-def astype_(trace: Trace, x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
-    return astype(trace, x, dtype, copy=copy)
+for _name in ("bool", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"):
+    python_meaning(np.dtype(_name).type)(_scalar_type(np.dtype(_name).type))
+meaning(getattr(np, "astype", None))(lambda trace, x, dtype, /, *, copy=True, device=None: astype(trace, x, dtype, copy=copy))
 
 
 @meaning(np.linspace)
@@ -358,26 +332,11 @@ def copyto(trace: Trace, dst: Any, src: Any, casting: Any = "same_kind", where: 
         assign(dst, made)
 
 
-@meaning(np.result_type)
-def result_type(trace: Trace, *arrays_and_dtypes: Any) -> Any:
-    return np.result_type(*[_weakly(one) for one in arrays_and_dtypes])
-
-
-@meaning(np.can_cast)
-def can_cast(trace: Trace, from_: Any, to: Any, casting: Any = "safe") -> bool:
-    return np.can_cast(_weakly(from_), to, casting)
-
-
 @meaning(np.min_scalar_type)
 def min_scalar_type(trace: Trace, a: Any, /) -> Any:
     if not a.ndim:
         a.item()  # the smallest dtype depends on the number
     return a.dtype
-
-
-@meaning(np.common_type)
-def common_type(trace: Trace, *arrays: Any) -> Any:
-    return np.common_type(*[np.empty(0, one.dtype) for one in arrays])
 
 
 def _weakly(thing: Any) -> Any:
@@ -386,3 +345,8 @@ def _weakly(thing: Any) -> Any:
         return thing
     weak = thing.var_.weak
     return thing.dtype if weak is None else weak(0)
+
+
+meaning(np.result_type)(lambda trace, *arrays_and_dtypes: np.result_type(*map(_weakly, arrays_and_dtypes)))
+meaning(np.can_cast)(lambda trace, from_, to, casting="safe": np.can_cast(_weakly(from_), to, casting))
+meaning(np.common_type)(lambda trace, *arrays: np.common_type(*[np.empty(0, one.dtype) for one in arrays]))

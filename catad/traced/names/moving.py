@@ -13,7 +13,8 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from catad import errors
 from catad.category.terms import identity
 from catad.traced.arrays.stand_in import Traced, View, computed, fresh, var_of
-from catad.traced.names.shapes import as_traced, transposed, view, write_back
+from catad.traced.inlining import any_traced
+from catad.traced.names.shapes import as_traced, sizes_of, transposed, view, write_back
 from catad.traced.recorder import Trace
 from catad.traced.table import meaning, method
 from catad.vector.indexing.keys import arg
@@ -31,18 +32,17 @@ def flip(trace: Trace, m: Any, axis: Any = None) -> Any:
     return view(x, term, write_back(term), lambda s: np.flip(s, axes), keeps_axes=True)
 
 
-@meaning(np.fliplr, shares=True)
-def fliplr(trace: Trace, m: Any) -> Any:
-    if as_traced(trace, m).ndim < 2:
-        raise ValueError("Input must be >= 2-d.")
-    return flip(trace, m, 1)
+def _flips(function: Any, axis: int) -> None:
+    def made(trace: Trace, m: Any) -> Any:
+        if as_traced(trace, m).ndim <= axis:
+            raise ValueError(f"Input must be >= {axis + 1}-d.")
+        return flip(trace, m, axis)
+
+    meaning(function, shares=True)(made)
 
 
-@meaning(np.flipud, shares=True)
-def flipud(trace: Trace, m: Any) -> Any:
-    if as_traced(trace, m).ndim < 1:
-        raise ValueError("Input must be >= 1-d.")
-    return flip(trace, m, 0)
+_flips(np.flipud, 0)
+_flips(np.fliplr, 1)
 
 
 @meaning(np.rot90, shares=True)
@@ -134,11 +134,7 @@ def sliding_window_view(
 @meaning(np.resize)
 def resize(trace: Trace, a: Any, new_shape: Any) -> Any:
     x = np.ravel(as_traced(trace, a))
-    shape = (
-        tuple([n.__index__() for n in new_shape])
-        if np.ndim(new_shape) or isinstance(new_shape, (tuple, list))
-        else (new_shape,)
-    )
+    shape = sizes_of(new_shape)
     size = math.prod(shape)
     if any(n < 0 for n in shape):
         raise ValueError("all elements of `new_shape` must be non-negative")
@@ -182,7 +178,7 @@ def pad(trace: Trace, array: Any, pad_width: Any, mode: Any = "constant", **opti
     if callable(mode):
         raise errors.TraceError(errors.unknown_parameter("np.pad", "a function as mode"))
     np.pad(np.zeros((2,) * x.ndim), 0, mode, **_of_two(options))  # NumPy's own errors
-    widths = _pairs(pad_width, x.ndim, "pad_width")
+    widths = _pairs(x, pad_width, "pad_width")
     for axis, (before, after) in enumerate(widths):
         if before < 0 or after < 0:
             raise ValueError("index can't contain negative values")
@@ -196,35 +192,19 @@ def _of_two(options: dict[str, Any]) -> dict[str, Any]:
     return {key: value if key == "reflect_type" else None if key == "stat_length" else 0 for key, value in options.items()}
 
 
-def _pairs(value: Any, ndim: int, name: str) -> list[Any]:
+def _pairs(x: Traced, value: Any, name: str) -> list[Any]:
     """Two numbers for each axis: NumPy's ways to write them."""
     if isinstance(value, dict):
-        pairs: list[Any] = [(0, 0)] * ndim
+        pairs: list[Any] = [(0, 0)] * x.ndim
         for axis, one in value.items():
             pairs[axis] = tuple(one) if np.ndim(one) else (one, one)
         return pairs
-    if isinstance(value, Traced) or not _has_traced(value):
-        shape = np.shape(value)
-        found = np.broadcast_to(value, (ndim, 2))
+    if isinstance(value, Traced) or not any_traced(value):
+        found = np.broadcast_to(value, (x.ndim, 2))
         if name == "pad_width" and np.asarray(found).dtype.kind not in "iu":
             raise TypeError("`pad_width` must be of integral type.")
-        del shape
-        return [(found[k, 0], found[k, 1]) for k in range(ndim)] if isinstance(value, Traced) else found.tolist()
-    return _pairs(as_nested(value), ndim, name)
-
-
-def _has_traced(value: Any) -> bool:
-    return isinstance(value, Traced) or (isinstance(value, (list, tuple)) and any(_has_traced(one) for one in value))
-
-
-def as_nested(value: Any) -> Any:
-    """Nested lists with stand-ins in them as one stand-in."""
-    first = next(one for one in _flat(value) if isinstance(one, Traced))
-    return as_traced(first.trace_, value)
-
-
-def _flat(value: Any) -> list[Any]:
-    return [one for part in value for one in _flat(part)] if isinstance(value, (list, tuple)) else [value]
+        return [(found[k, 0], found[k, 1]) for k in range(x.ndim)] if isinstance(value, Traced) else found.tolist()
+    return _pairs(x, as_traced(x.trace_, value), name)
 
 
 _BY_INDEX = ("edge", "reflect", "symmetric", "wrap")
@@ -242,12 +222,12 @@ def _padded(trace: Trace, x: Any, axis: int, before: int, after: int, mode: str,
     if mode == "empty":
         low = high = 0
     elif mode == "constant":
-        low, high = _pairs(options.get("constant_values", 0), x.ndim, "constant_values")[axis]
+        low, high = _pairs(x, options.get("constant_values", 0), "constant_values")[axis]
         fill = _one_number(low, high, x.dtype)
         if fill is not None:
             return fresh(trace, computed(trace.region, words.pad(int(before), int(after), fill, axis), x.var_))
     elif mode == "linear_ramp":
-        return _ramps(x, axis, (before, after), _pairs(options.get("end_values", 0), x.ndim, "end_values")[axis])
+        return _ramps(x, axis, (before, after), _pairs(x, options.get("end_values", 0), "end_values")[axis])
     elif mode in _STATISTICS:
         low, high = _statistics(x, axis, mode, options.get("stat_length"))
     else:
@@ -290,7 +270,7 @@ _STATISTICS: dict[str, Callable[..., Any]] = {"maximum": np.max, "minimum": np.m
 
 def _statistics(x: Any, axis: int, mode: str, length: Any) -> list[Any]:
     n = x.shape[axis]
-    lengths = (None, None) if length is None else _pairs(length, x.ndim, "stat_length")[axis]
+    lengths = (None, None) if length is None else _pairs(x, length, "stat_length")[axis]
     ends = [slice(0, lengths[0]), slice(None if lengths[1] is None else max(n - lengths[1], 0), None)]
     made = [_STATISTICS[mode](along(x, axis, end), axis=axis, keepdims=True) for end in ends]
     return [np.rint(one) if x.dtype.kind in "iu" and mode in ("mean", "median") else one for one in made]

@@ -12,7 +12,7 @@ from catad import errors
 from catad.traced.arrays.operators import common_dtype
 from catad.traced.arrays.stand_in import Traced, computed, fresh
 from catad.traced.names.moving import along
-from catad.traced.names.shapes import Flat, as_traced
+from catad.traced.names.shapes import Flat, as_traced, sizes_of
 from catad.traced.recorder import Trace
 from catad.traced.table import meaning, method
 from catad.vector.indexing.take import take as word
@@ -254,7 +254,7 @@ def ravel_multi_index(trace: Trace, multi_index: Any, dims: Any, mode: Any = "ra
 @meaning(np.unravel_index)
 def unravel_index(trace: Trace, indices: Any, shape: Any, order: str = "C") -> Any:
     index = _whole(as_traced(trace, indices))
-    sizes = [n.__index__() for n in (shape if isinstance(shape, (tuple, list)) else (shape,))]
+    sizes = sizes_of(shape)
     total = math.prod(sizes)
     index = as_traced(trace, np.arange(total))[np.where(index < 0, total, index)]  # out of range is an error
     strides = [math.prod(sizes[k + 1 :]) if order == "C" else math.prod(sizes[:k]) for k in range(len(sizes))]

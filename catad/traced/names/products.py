@@ -187,19 +187,9 @@ def diag(trace: Trace, v: Any, k: int = 0) -> Any:
     return padded[positions].reshape(n, n)
 
 
-@meaning(np.diagflat)
-def diagflat(trace: Trace, v: Any, k: int = 0) -> Any:
-    return diag(trace, np.ravel(strong(trace, v)), k)
-
-
-@meaning(np.linalg.diagonal)
-def diagonals(trace: Trace, x: Any, /, *, offset: int = 0) -> Any:
-    return diagonal(trace, x, offset, -2, -1)
-
-
-@meaning(np.linalg.trace)
-def traces(trace: Trace, x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    return trace_(trace, x, offset, -2, -1, dtype)
+meaning(np.diagflat)(lambda trace, v, k=0: diag(trace, np.ravel(strong(trace, v)), k))
+meaning(np.linalg.diagonal)(lambda trace, x, /, *, offset=0: diagonal(trace, x, offset, -2, -1))
+meaning(np.linalg.trace)(lambda trace, x, /, *, offset=0, dtype=None: trace_(trace, x, offset, -2, -1, dtype))
 
 
 @meaning(np.cross)
@@ -256,14 +246,8 @@ def matmul_(trace: Trace, x1: Any, x2: Any, /) -> Any:
     return matmul(trace, x1, x2)
 
 
-@meaning(np.linalg.outer)
-def outer_(trace: Trace, x1: Any, x2: Any, /) -> Any:
-    return outer(trace, x1, x2)
-
-
-@meaning(np.linalg.tensordot)
-def tensordot_(trace: Trace, x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
-    return tensordot(trace, x1, x2, axes)
+meaning(np.linalg.outer)(lambda trace, x1, x2, /: outer(trace, x1, x2))
+meaning(np.linalg.tensordot)(lambda trace, x1, x2, /, *, axes=2: tensordot(trace, x1, x2, axes))
 
 
 @meaning(np.linalg.cross)

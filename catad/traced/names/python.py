@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import builtins
 import functools
 import heapq
 import operator
@@ -62,41 +61,33 @@ def _python_number(driver: Any, x: Traced, kind: type) -> Any:
     return plain(driver.trace, number(driver.trace, x, kind))
 
 
-@python_meaning(len)
-def len_(driver: Any, thing: Any) -> Any:
-    return thing.shape[0] if isinstance(thing, Ragged) else len(thing)
+python_meaning(len)(lambda driver, thing: thing.shape[0] if isinstance(thing, Ragged) else len(thing))
+python_meaning(abs)(lambda driver, x: abs(x))
 
 
-@python_meaning(abs)
-def abs_(driver: Any, x: Any) -> Any:
-    return abs(x)
-
-
-@python_meaning(max)
-def max_(driver: Any, *args: Any, **kwargs: Any) -> Any:
-    return _extremum(driver, builtins.max, lambda a, b: b > a, args, kwargs)
-
-
-@python_meaning(min)
-def min_(driver: Any, *args: Any, **kwargs: Any) -> Any:
-    return _extremum(driver, builtins.min, lambda a, b: b < a, args, kwargs)
-
-
-def _extremum(driver: Any, plain: Any, better: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
+def _extremum(plain: Any, better: Any) -> None:
     """Python's choice: the first of the best, by comparisons."""
-    things = list(args[0]) if len(args) == 1 else list(args)
-    key = kwargs.get("key")
-    key = kwargs["key"] = (lambda x: x) if key is None else _caller(driver, key)
-    if not things or not any(_is_data(key(x)) for x in things):
-        return plain(things, **kwargs)
-    best = things[0]
-    for other in things[1:]:
-        test = better(key(best), key(other))
-        if not _is_data(test):
-            best = other if test else best
-        else:
-            best = choose_values(driver, test, lambda other=other: other, lambda best=best: best)  # type: ignore[misc]
-    return best
+
+    def meaning(driver: Any, *args: Any, **kwargs: Any) -> Any:
+        things = list(args[0]) if len(args) == 1 else list(args)
+        key = kwargs.get("key")
+        key = kwargs["key"] = (lambda x: x) if key is None else _caller(driver, key)
+        if not things or not any(_is_data(key(x)) for x in things):
+            return plain(things, **kwargs)
+        best = things[0]
+        for other in things[1:]:
+            test = better(key(best), key(other))
+            if not _is_data(test):
+                best = other if test else best
+            else:
+                best = choose_values(driver, test, lambda other=other: other, lambda best=best: best)  # type: ignore[misc]
+        return best
+
+    python_meaning(plain)(meaning)
+
+
+_extremum(max, lambda a, b: b > a)
+_extremum(min, lambda a, b: b < a)
 
 
 @python_meaning(sum)
@@ -150,14 +141,17 @@ def _caller(driver: Any, function: Any) -> Any:
     return lambda *args: driver.call(function, *args)
 
 
-@python_meaning(map)
-def map_(driver: Any, function: Any, *items: Any) -> Any:
-    return map(_caller(driver, function), *items)
+def _calling(function: Any) -> Any:
+    """A function of Python that calls its first argument."""
+
+    def meaning(driver: Any, called: Any, *args: Any) -> Any:
+        return function(called if called is None else _caller(driver, called), *args)
+
+    return meaning
 
 
-@python_meaning(filter)
-def filter_(driver: Any, function: Any, items: Any) -> Any:
-    return filter(function if function is None else _caller(driver, function), items)
+for _caller_of in (map, filter, functools.reduce, functools.cmp_to_key):
+    python_meaning(_caller_of)(_calling(_caller_of))
 
 
 @python_meaning(sorted)
@@ -165,19 +159,7 @@ def sorted_(driver: Any, items: Any, *, key: Any = None, reverse: bool = False) 
     return sorted(items, key=None if key is None else _caller(driver, key), reverse=reverse)
 
 
-@python_meaning(functools.reduce)
-def reduce_(driver: Any, function: Any, items: Any, *start: Any) -> Any:
-    return functools.reduce(_caller(driver, function), items, *start)
-
-
-@python_meaning(functools.cmp_to_key)
-def cmp_to_key(driver: Any, function: Any) -> Any:
-    return functools.cmp_to_key(_caller(driver, function))
-
-
-@python_meaning(setattr)
-def setattr_(driver: Any, thing: Any, name: Any, value: Any) -> None:
-    driver.setattr_(thing, name, value)
+python_meaning(setattr)(lambda driver, thing, name, value: driver.setattr_(thing, name, value))
 
 
 def _changing(function: Any) -> Any:
@@ -239,6 +221,4 @@ def type_(driver: Any, thing: Any, *more: Any, **options: Any) -> Any:
     return weak if weak is not None else thing.dtype.type if _is_number(thing) else np.ndarray
 
 
-@python_meaning(hash)
-def hash_(driver: Any, thing: Any) -> int:
-    return hash(thing.item() if isinstance(thing, Traced) else thing)
+python_meaning(hash)(lambda driver, thing: hash(thing.item() if isinstance(thing, Traced) else thing))

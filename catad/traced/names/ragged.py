@@ -19,18 +19,9 @@ from catad.traced.names.products import dot, inner, matmul_, norm, outer, vdot
 from catad.traced.names.reductions import all_, any_, argmax, argmin, count_nonzero, maximum, mean, minimum, product
 from catad.traced.names.sums import total
 from catad.traced.recorder import Trace
-from catad.traced.table import FUNCTIONS, METHODS, PYTHON, RAGGED
+from catad.traced.table import FUNCTIONS, METHODS, PYTHON, RAGGED, entering
 
-
-def on_slices(*meanings: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: what functions, given by their meanings on arrays, mean on slices of traced length."""
-
-    def decorated(fn: Callable[..., Any]) -> Callable[..., Any]:
-        for one in meanings:
-            RAGGED[one] = fn
-        return fn
-
-    return decorated
+on_slices = entering(RAGGED)  # by the meaning of a function on arrays: that on slices of traced length
 
 
 # -- reductions
@@ -307,11 +298,6 @@ def flip(trace: Trace, m: Ragged, axis: Any = None) -> Any:
     return m[tuple([slice(None, None, -1) if k in axes else slice(None) for k in range(m.ndim)])]
 
 
-@on_slices(METHODS["fill"])
-def fill(trace: Trace, a: Any, value: Any) -> None:
-    a[...] = value
-
-
 @on_slices(FUNCTIONS[np.copyto])
 def copyto(trace: Trace, dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     if not isinstance(dst, Ragged) or where is not True:
@@ -319,16 +305,7 @@ def copyto(trace: Trace, dst: Any, src: Any, casting: Any = "same_kind", where: 
     dst.assign_(src, casting)
 
 
-@on_slices(FUNCTIONS[np.shape])
-def shape(trace: Trace, a: Ragged) -> tuple[Any, ...]:
-    return a.shape
-
-
-@on_slices(FUNCTIONS[np.ndim])
-def ndim(trace: Trace, a: Ragged) -> int:
-    return a.ndim
-
-
-@on_slices(FUNCTIONS[np.size])
-def size(trace: Trace, a: Ragged, axis: Any = None) -> Any:
-    return a.size if axis is None else a.shape[axis]
+on_slices(METHODS["fill"])(METHODS["fill"])
+on_slices(FUNCTIONS[np.shape])(lambda trace, a: a.shape)
+on_slices(FUNCTIONS[np.ndim])(lambda trace, a: a.ndim)
+on_slices(FUNCTIONS[np.size])(lambda trace, a, axis=None: a.size if axis is None else a.shape[axis])

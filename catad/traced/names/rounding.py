@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -32,11 +33,6 @@ def round_(trace: Trace, a: Any, decimals: int = 0) -> Any:
     return made.astype(x.dtype, copy=False)
 
 
-@meaning(np.fix)
-def fix(trace: Trace, x: Any) -> Any:
-    return pointwise(trace, np.trunc, as_traced(trace, x))
-
-
 @meaning(np.sinc)
 def sinc(trace: Trace, x: Any) -> Any:
     array = as_traced(trace, x)
@@ -52,28 +48,13 @@ def angle(trace: Trace, z: Any, deg: bool = False) -> Any:
     return made * (180 / math.pi) if deg else made
 
 
-@meaning(np.isposinf)
-def isposinf(trace: Trace, x: Any) -> Any:
-    array = as_traced(trace, x)
-    return np.isinf(array) & ~np.signbit(array)
+def _of_array(function: Any, made: Callable[[Any], Any]) -> None:
+    meaning(function)(lambda trace, x: made(as_traced(trace, x)))
 
 
-@meaning(np.isneginf)
-def isneginf(trace: Trace, x: Any) -> Any:
-    array = as_traced(trace, x)
-    return np.isinf(array) & np.signbit(array)
-
-
-@meaning(np.isreal)
-def isreal(trace: Trace, x: Any) -> Any:
-    return np.ones_like(as_traced(trace, x), dtype=bool)
-
-
-@meaning(np.iscomplex)
-def iscomplex(trace: Trace, x: Any) -> Any:
-    return np.zeros_like(as_traced(trace, x), dtype=bool)
-
-
-@meaning(np.real_if_close, shares=True)
-def real_if_close(trace: Trace, a: Any, tol: float = 100) -> Any:
-    return as_traced(trace, a)
+_of_array(np.fix, lambda x: pointwise(x.trace_, np.trunc, x))
+_of_array(np.isposinf, lambda x: np.isinf(x) & ~np.signbit(x))
+_of_array(np.isneginf, lambda x: np.isinf(x) & np.signbit(x))
+_of_array(np.isreal, lambda x: np.ones_like(x, dtype=bool))
+_of_array(np.iscomplex, lambda x: np.zeros_like(x, dtype=bool))
+meaning(np.real_if_close, shares=True)(lambda trace, a, tol=100: as_traced(trace, a))

@@ -18,6 +18,7 @@ from catad.traced.arrays.operators import cast
 from catad.traced.arrays.stand_in import Traced, View, computed, constant, fresh, read_through
 from catad.traced.recorder import Trace, Uniform
 from catad.traced.table import attribute, meaning, method, own_order
+from catad.values.arrays import is_weak
 from catad.vector.shapes.shape import broadcast_to, reshape, transpose
 
 
@@ -25,7 +26,7 @@ def as_traced(trace: Trace, x: Any) -> Any:
     """A stand-in for an array, a number, or nested lists."""
     if isinstance(x, Traced):
         return x
-    if isinstance(x, (bool, int, float)) and not isinstance(x, np.generic):
+    if is_weak(x):
         return constant(trace, np.asarray(x), type(x))
     return (
         constant(trace, np.asarray(x), origin="a captured array")
@@ -39,6 +40,12 @@ def from_lists(trace: Trace, x: Any) -> Traced:
 
     made: Traced = from_nested(trace, x)
     return made
+
+
+def sizes_of(shape: Any) -> tuple[int, ...]:
+    """A shape as NumPy takes it: one number, or a sequence of them."""
+    several = np.iterable(shape) and not isinstance(shape, Traced)
+    return tuple([n.__index__() for n in (shape if several else (shape,))])
 
 
 def view(
@@ -62,7 +69,7 @@ def write_back(back: D) -> D:
 
 def reshaped(x: Traced, shape: Any) -> Traced:
     """The entries in C order in another shape: a view where they stand side by side, else a copy."""
-    sizes = tuple([n.__index__() for n in (shape if isinstance(shape, (tuple, list)) else (shape,))])
+    sizes = sizes_of(shape)
     known = math.prod([n for n in sizes if n >= 0])
     if sizes.count(-1) > 1:
         raise ValueError("can only specify one unknown dimension")
@@ -142,19 +149,6 @@ def transpose_method(trace: Trace, x: Traced, *axes: Any) -> Traced:
     return transposed(x, given)
 
 
-@attribute("T")
-def T(trace: Trace, x: Traced) -> Traced:
-    return transposed(x, None)
-
-
-@meaning(np.matrix_transpose, np.linalg.matrix_transpose, shares=True)
-def matrix_transpose(trace: Trace, x: Any, /) -> Any:
-    return swapaxes(trace, x, -1, -2)
-
-
-attribute("mT")(lambda trace, x: swapaxes(trace, x, -1, -2))
-
-
 @meaning(np.swapaxes, shares=True)
 @method("swapaxes")
 def swapaxes(trace: Trace, a: Any, axis1: int, axis2: int) -> Traced:
@@ -163,6 +157,11 @@ def swapaxes(trace: Trace, a: Any, axis1: int, axis2: int) -> Traced:
     order = list(range(x.ndim))
     order[first], order[second] = order[second], order[first]
     return transposed(x, order)
+
+
+attribute("T")(lambda trace, x: transposed(x, None))
+attribute("mT")(lambda trace, x: swapaxes(trace, x, -1, -2))
+meaning(np.matrix_transpose, np.linalg.matrix_transpose, shares=True)(lambda trace, x, /: swapaxes(trace, x, -1, -2))
 
 
 @meaning(np.moveaxis, shares=True)
@@ -210,7 +209,7 @@ for _n in (1, 2, 3):
 @meaning(np.broadcast_to, shares=True)
 def broadcast_to_(trace: Trace, array: Any, shape: Any, subok: bool = False) -> Traced:
     x = as_traced(trace, array)
-    sizes = tuple([n.__index__() for n in (shape if isinstance(shape, (tuple, list)) else (shape,))])
+    sizes = sizes_of(shape)
     np.broadcast_to(np.empty(x.shape, bool), sizes)  # NumPy's own error
     why = "np.broadcast_to, whose result is read-only"
     return view(x, broadcast_to(sizes), None, lambda s: np.broadcast_to(s, sizes), why=why)
@@ -221,11 +220,6 @@ def broadcast_arrays(trace: Trace, *args: Any, subok: bool = False) -> Any:
     arrays = [as_traced(trace, a) for a in args]
     shape = np.broadcast_shapes(*[x.shape for x in arrays])
     return tuple([broadcast_to_(trace, x, shape) for x in arrays])
-
-
-@attribute("real")
-def real(trace: Trace, x: Traced) -> Traced:
-    return x
 
 
 class Flat:
@@ -255,34 +249,11 @@ class Flat:
         return self.line().copy()
 
 
-@attribute("flat")
-def flat(trace: Trace, x: Traced) -> Flat:
-    return Flat(x)
-
-
-@meaning(np.real, shares=True)
-def real_(trace: Trace, val: Any) -> Any:
-    return as_traced(trace, val)
-
-
 @meaning(np.imag)
 @attribute("imag")
 def imag(trace: Trace, val: Any) -> Traced:
     x = as_traced(trace, val)
     return constant(trace, Uniform(x.dtype.type(0), x.shape))
-
-
-method("conj", "conjugate")(lambda trace, x: x)
-
-
-@meaning(np.shape)
-def shape_(trace: Trace, a: Any) -> Any:
-    return as_traced(trace, a).shape
-
-
-@meaning(np.ndim)
-def ndim(trace: Trace, a: Any) -> Any:
-    return as_traced(trace, a).ndim
 
 
 @meaning(np.size)
@@ -291,26 +262,14 @@ def size(trace: Trace, a: Any, axis: Any = None) -> Any:
     return x.size if axis is None else x.shape[axis]
 
 
-@meaning(np.isrealobj)
-def isrealobj(trace: Trace, x: Any) -> bool:
-    return True
-
-
-@meaning(np.iscomplexobj)
-def iscomplexobj(trace: Trace, x: Any) -> bool:
-    return False
-
-
-@attribute("base")
-def base(trace: Trace, x: Traced) -> Any:
-    return None if x._view is None else x._view.base
-
-
-@attribute("device")
-def device(trace: Trace, x: Traced) -> str:
-    return "cpu"
-
-
-@method("to_device")
-def to_device(trace: Trace, x: Traced, device: Any, /, *, stream: Any = None) -> Traced:
-    return x
+meaning(np.shape)(lambda trace, a: as_traced(trace, a).shape)
+meaning(np.ndim)(lambda trace, a: as_traced(trace, a).ndim)
+meaning(np.real, shares=True)(lambda trace, val: as_traced(trace, val))
+meaning(np.isrealobj)(lambda trace, x: True)
+meaning(np.iscomplexobj)(lambda trace, x: False)
+method("conj", "conjugate")(lambda trace, x: x)
+method("to_device")(lambda trace, x, device, /, *, stream=None: x)
+attribute("real")(lambda trace, x: x)
+attribute("flat")(lambda trace, x: Flat(x))
+attribute("base")(lambda trace, x: None if x._view is None else x._view.base)
+attribute("device")(lambda trace, x: "cpu")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,12 +28,19 @@ def floats(trace: Trace, *args: Any) -> list[Any]:
     return [x.astype(dtype, copy=False) for x in arrays]
 
 
-def _word(term: Any) -> Callable[..., Any]:
-    def made(trace: Trace, *args: Any) -> Any:
-        vars_ = tuple([x.var_ for x in floats(trace, *args)])
-        return fresh(trace, computed(trace.region, term, vars_ if len(vars_) > 1 else vars_[0]))
+def _computed(term: Any, *xs: Any) -> Any:
+    """A word of stand-ins in one floating dtype."""
+    vars_ = tuple([x.var_ for x in xs])
+    return fresh(xs[0].trace_, computed(xs[0].trace_.region, term, vars_ if len(vars_) > 1 else vars_[0]))
 
-    return made
+
+def _of_floats(formula: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of operands in one floating dtype."""
+    return lambda trace, *args: formula(*floats(trace, *args))
+
+
+def _word(term: Any) -> Callable[..., Any]:
+    return _of_floats(partial(_computed, term))
 
 
 def of_scipy(ufunc: np.ufunc, made: Callable[..., Any]) -> Callable[..., Any]:
@@ -45,74 +53,34 @@ def of_scipy(ufunc: np.ufunc, made: Callable[..., Any]) -> Callable[..., Any]:
     return meaning
 
 
-_sigmoid, _lgamma, _digamma, _softplus = _word(sigmoid), _word(lgamma), _word(digamma), _word(softplus)
-_erfc, _gamma = _word(erfc), _word(gamma)
+def _product_with_log(log: Any) -> Callable[..., Any]:
+    return _of_floats(lambda x, y: np.where((x == 0) & ~np.isnan(y), x.dtype.type(0), x * log(y)))
 
 
-def _logit(trace: Trace, p: Any) -> Any:
-    (p,) = floats(trace, p)
-    return np.log(p) - np.log1p(-p)
-
-
-def _log_expit(trace: Trace, x: Any) -> Any:
-    (x,) = floats(trace, x)
-    return -_softplus(trace, -x)
-
-
-def _xlogy(trace: Trace, x: Any, y: Any) -> Any:
-    x, y = floats(trace, x, y)
-    return np.where((x == 0) & ~np.isnan(y), x.dtype.type(0), x * np.log(y))
-
-
-def _xlog1py(trace: Trace, x: Any, y: Any) -> Any:
-    x, y = floats(trace, x, y)
-    return np.where((x == 0) & ~np.isnan(y), x.dtype.type(0), x * np.log1p(y))
-
-
-def _entr(trace: Trace, x: Any) -> Any:
-    (x,) = floats(trace, x)
+def _entr(x: Any) -> Any:
     return np.where(
         x > 0, -x * np.log(x), np.where(x == 0, x.dtype.type(0), np.where(np.isnan(x), x, x.dtype.type(-np.inf)))
     )
 
 
-def _rel_entr(trace: Trace, x: Any, y: Any) -> Any:
-    x, y = floats(trace, x, y)
+def _rel_entr(x: Any, y: Any) -> Any:
     made = np.where(
         (x > 0) & (y > 0), x * np.log(x / y), np.where((x == 0) & (y >= 0), x.dtype.type(0), x.dtype.type(np.inf))
     )
     return np.where(np.isnan(x) | np.isnan(y), x.dtype.type(np.nan), made)
 
 
-def _betaln(trace: Trace, a: Any, b: Any) -> Any:
-    a, b = floats(trace, a, b)
-    return _lgamma(trace, a) + _lgamma(trace, b) - _lgamma(trace, a + b)
+def _betaln(a: Any, b: Any) -> Any:
+    return _computed(lgamma, a) + _computed(lgamma, b) - _computed(lgamma, a + b)
 
 
-def _exprel(trace: Trace, x: Any) -> Any:
-    (x,) = floats(trace, x)
+def _exprel(x: Any) -> Any:
     return np.where(abs(x) < 1e-5, 1 + x / 2 + x * x / 6, np.where(x == np.inf, x, np.expm1(x) / x))
 
 
-def _ndtr(trace: Trace, x: Any) -> Any:
-    (x,) = floats(trace, x)
-    return _erfc(trace, x * -math.sqrt(0.5)) / 2
-
-
-def _exp10(trace: Trace, x: Any) -> Any:
-    (x,) = floats(trace, x)
-    return pointwise(trace, np.power, np.array(10, x.dtype), x)
-
-
-def _loggamma(trace: Trace, x: Any) -> Any:
-    (x,) = floats(trace, x)
-    return np.where(x < 0, x.dtype.type(np.nan), _lgamma(trace, x))
-
-
-def _beta(trace: Trace, a: Any, b: Any) -> Any:
-    a, b = floats(trace, a, b)
-    gammas = _gamma(trace, a) * _gamma(trace, b) / _gamma(trace, a + b)
-    return np.where((a > 0) & (b > 0), np.exp(_betaln(trace, a, b)), gammas)
+def _beta(a: Any, b: Any) -> Any:
+    gammas = _computed(gamma, a) * _computed(gamma, b) / _computed(gamma, a + b)
+    return np.where((a > 0) & (b > 0), np.exp(_betaln(a, b)), gammas)
 
 
 def _polygamma(trace: Trace, n: Any, x: Any) -> Any:
@@ -151,11 +119,18 @@ def _log_softmax(trace: Trace, x: Any, axis: Any = None) -> Any:
 
 
 MEANINGS: dict[str, Callable[..., Any]] = {
-    "expit": _sigmoid, "logit": _logit, "log_expit": _log_expit, "erf": _word(erf), "erfc": _erfc, "gammaln": _lgamma,
-    "loggamma": _loggamma, "gamma": _gamma, "digamma": _digamma, "psi": _digamma, "polygamma": _polygamma, "xlogy": _xlogy,
-    "xlog1py": _xlog1py, "entr": _entr, "rel_entr": _rel_entr, "betaln": _betaln,
-    "beta": _beta, "exprel": _exprel, "ndtr": _ndtr, "exp10": _exp10,
-    "exp2": _word(WORDS["exp2"]), "expm1": _word(WORDS["expm1"]), "log1p": _word(WORDS["log1p"]), "cbrt": _word(WORDS["cbrt"]),
+    **{name: _of_floats(formula) for name, formula in (
+        ("logit", lambda p: np.log(p) - np.log1p(-p)), ("log_expit", lambda x: -_computed(softplus, -x)), ("entr", _entr),
+        ("rel_entr", _rel_entr), ("betaln", _betaln), ("beta", _beta), ("exprel", _exprel),
+        ("ndtr", lambda x: _computed(erfc, x * -math.sqrt(0.5)) / 2),
+        ("exp10", lambda x: pointwise(x.trace_, np.power, np.array(10, x.dtype), x)),
+        ("loggamma", lambda x: np.where(x < 0, x.dtype.type(np.nan), _computed(lgamma, x))),
+    )},
+    **{name: _word(term) for name, term in (
+        ("expit", sigmoid), ("erf", erf), ("erfc", erfc), ("gammaln", lgamma), ("gamma", gamma), ("digamma", digamma),
+        ("psi", digamma), *[(name, WORDS[name]) for name in ("exp2", "expm1", "log1p", "cbrt")],
+    )},
+    "xlogy": _product_with_log(np.log), "xlog1py": _product_with_log(np.log1p), "polygamma": _polygamma,
     "logsumexp": _logsumexp, "softmax": _softmax, "log_softmax": _log_softmax,
 }  # fmt: skip
 

@@ -4,7 +4,6 @@ universal functions (`reduce`, `accumulate`, `outer`, `at`)."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,12 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from catad import errors, scalar
 from catad.traced.arrays.indexing import parsed
-from catad.traced.arrays.operators import SPECIAL, assign, cast, pointwise, resolved
+from catad.traced.arrays.operators import assign, cast, pointwise, resolved
 from catad.traced.arrays.promotion import check_write
 from catad.traced.arrays.stand_in import Traced, computed, fresh, var_of
 from catad.traced.names.shapes import as_traced
 from catad.traced.recorder import Trace
-from catad.traced.table import FUNCTIONS, UFUNC_METHODS
+from catad.traced.table import FUNCTIONS, SPECIAL, ufunc_method
 from catad.vector.folds.fold import fold
 from catad.vector.indexing.at import at
 from catad.vector.pointwise.map import MapOf
@@ -105,14 +104,6 @@ SPECIAL |= {
 # -- methods
 
 
-def _of_ufunc(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def decorated(fn: Callable[..., Any]) -> Callable[..., Any]:
-        UFUNC_METHODS[name] = fn
-        return fn
-
-    return decorated
-
-
 _REDUCTIONS = {
     np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min, np.logical_and: np.all, np.logical_or: np.any,
 }  # fmt: skip
@@ -141,7 +132,7 @@ def _neutral(ufunc: np.ufunc, dtype: np.dtype[Any]) -> Any:
     return int(limits.max) if number == -1 and dtype.kind == "u" else int(number)
 
 
-@_of_ufunc("reduce")
+@ufunc_method("reduce")
 def reduce(
     trace: Trace, ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False,
     initial: Any = None, where: Any = True,
@@ -211,7 +202,7 @@ def lines(x: Any, axis: Any, lenient: bool = False) -> tuple[Any, tuple[int, ...
     return moved.reshape([x.shape[k] for k in rest] + [math.prod([x.shape[k] for k in axes])]), kept
 
 
-@_of_ufunc("accumulate")
+@ufunc_method("accumulate")
 def accumulate(trace: Trace, ufunc: np.ufunc, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
     """`ufunc.accumulate`: all prefixes along an axis."""
     x = as_traced(trace, array)
@@ -229,7 +220,7 @@ def accumulate(trace: Trace, ufunc: np.ufunc, array: Any, axis: int = 0, dtype: 
     return made if out is None else _put(made, out)
 
 
-@_of_ufunc("outer")
+@ufunc_method("outer")
 def outer(trace: Trace, ufunc: np.ufunc, a: Any, b: Any, dtype: Any = None) -> Any:
     """`ufunc.outer`: all pairs."""
     x, y = (as_traced(trace, one if isinstance(one, (Traced, list, tuple)) else np.asarray(one)) for one in (a, b))
@@ -240,7 +231,7 @@ def outer(trace: Trace, ufunc: np.ufunc, a: Any, b: Any, dtype: Any = None) -> A
 _AT = {np.add: "add", np.multiply: "mul", np.maximum: "max", np.minimum: "min", np.subtract: "add"}
 
 
-@_of_ufunc("at")
+@ufunc_method("at")
 def at_(trace: Trace, ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
     """`ufunc.at`: in place, each index as often as it is there."""
     if not isinstance(a, Traced):
@@ -263,7 +254,7 @@ def at_(trace: Trace, ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> N
 _IN_LARGER = {np.logical_or: np.maximum, np.logical_and: np.minimum}
 
 
-@_of_ufunc("reduceat")
+@ufunc_method("reduceat")
 def reduceat(
     trace: Trace, ufunc: np.ufunc, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None
 ) -> Any:

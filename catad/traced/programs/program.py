@@ -14,10 +14,10 @@ from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catad import errors
-from catad.category.spaces import Space, flatten
+from catad.category.spaces import Space, flatten, mapped
 from catad.category.terms import D
 from catad.category.trip_counts import reading
-from catad.category.wiring import Builder, codomain, share
+from catad.category.wiring import Builder, share
 from catad.errors.places import Place
 from catad.support.late import late
 from catad.values.trees import Tree
@@ -199,9 +199,7 @@ def identifier(text: str) -> str:
 
 def substituted(nested: Any, at: Any) -> Any:
     """The numbers of a nested tuple, replaced by what stands at them."""
-    if isinstance(nested, tuple):
-        return tuple([substituted(part, at) for part in nested])
-    return at[nested]
+    return mapped(nested, at.__getitem__)
 
 
 def in_normal_form(lines: Sequence[Line], inputs: int, result: Any) -> tuple[list[Line], Any, dict[int, int], list[int]]:
@@ -231,8 +229,3 @@ def in_normal_form(lines: Sequence[Line], inputs: int, result: Any) -> tuple[lis
                 following += 1
     made = [Line(lines[k].term, substituted(lines[k].args, number), substituted(lines[k].outs, number)) for k in order]
     return made, substituted(result, number), number, order
-
-
-def space_of_result(program: Program) -> Space:
-    """The codomain of a program."""
-    return codomain(program, program.dom)

@@ -17,7 +17,7 @@ from catad.category.terms import D
 from catad.scalar import Function
 from catad.traced.arrays.stand_in import Traced, fresh
 from catad.traced.recorder import Findings, tracing
-from catad.vector.folds.contract import Matmul
+from catad.vector.folds.contract import matmul
 from catad.vector.indexing.keys import Bounds, Key, arg
 from catad.vector.indexing.subscript import Subscript
 from catad.vector.pointwise.operators import Times, WithNumber
@@ -111,7 +111,7 @@ def _same(args: Any, nested: Any, inputs: Sequence[Any]) -> bool:
 def _candidate(term: D, operands: Sequence[Operand]) -> Expression | None:
     if isinstance(term, Subscript):
         return _subscript(term.key, operands)
-    if isinstance(term, Matmul) and len(operands) == 2:
+    if term == matmul and len(operands) == 2:
         return _infix(*_MATMUL, Hole(0, 0), Hole(1, 0))
     function = getattr(term, "__scalar_function__", None)
     if not isinstance(function, Function) or len(function.outputs) != 1 or len(operands) != function.arity:

@@ -14,12 +14,13 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import count
 from typing import Any
 
 import numpy as np
 
 from catad.category.constant import Const
-from catad.category.spaces import Product, Space, flatten, rebuild
+from catad.category.spaces import Product, Space, flatten, mapped, rebuild
 from catad.category.terms import Compose, D
 from catad.category.text import Names, Parts, TermWriter, is_scope, pattern, repeated
 from catad.errors.places import shown
@@ -175,7 +176,8 @@ class _Text:
         """A term applied to variables, and how closely the text binds."""
         flat = flatten(args)
         operands = [Operand(self.spaces[v], v in self.constants) for v in flat]
-        found = spelled(term, operands, nested_like(args, iter(range(len(flat)))))
+        number = count()
+        found = spelled(term, operands, mapped(args, lambda _: next(number)))
         if found is not None:
             return filled(found, [self.operand(v) for v in flat]), found.rank
         text = TermWriter(term, self.names, self.scope).text()
@@ -224,11 +226,6 @@ def _plain(number: Any) -> str | None:
     if number.dtype not in (np.dtype(np.float64), np.dtype(np.int64), np.dtype(bool)) or not math.isfinite(number):
         return None
     return repr(number.item())
-
-
-def nested_like(nested: Any, leaves: Iterator[Any]) -> Any:
-    """The leaves, nested alike."""
-    return tuple([nested_like(part, leaves) for part in nested]) if isinstance(nested, tuple) else next(leaves)
 
 
 def space_text(dom: Space) -> str:

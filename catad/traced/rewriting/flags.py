@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from copy import deepcopy
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
+
+from catad.scalar.reading.syntax_trees import assigned, at, with_test_inside
 
 Fresh = Callable[[str], str]
-N = TypeVar("N", bound=ast.AST)
 
 
 class _Loop(NamedTuple):
@@ -66,20 +66,20 @@ class _Writer:
                 rest, more = self.block(statements[k + 1 :], loops)
                 jumps = isinstance(statement, (ast.Break, ast.Continue, ast.Return))
                 if rest and not jumps:
-                    out.append(_at(ast.If(_none_of(sorted(flags)), rest, []), statements[k + 1]))
+                    out.append(at(ast.If(_none_of(sorted(flags)), rest, []), statements[k + 1]))
                 return out, flags | more
         return out, set()
 
     def statement(self, node: ast.stmt, loops: list[_Loop]) -> tuple[list[ast.stmt], set[str]]:
         """One statement; jumps are those of the innermost loop."""
         if loops and isinstance(node, ast.Break):
-            return [_at(_set(loops[-1].stop, True), node)], {loops[-1].stop}
+            return [at(assigned(loops[-1].stop, True), node)], {loops[-1].stop}
         if loops and isinstance(node, ast.Continue):
-            return [_at(_set(loops[-1].skip, True), node)], {loops[-1].skip}
+            return [at(assigned(loops[-1].skip, True), node)], {loops[-1].skip}
         if loops and isinstance(node, ast.Return):
             value = node.value or ast.Constant(None)
-            stored = [_at(ast.Assign([ast.Name(self.result, ast.Store())], value), node)] if self.values else []
-            return [*stored, _at(_set(self.returned, True), node)], {self.returned}
+            stored = [at(ast.Assign([ast.Name(self.result, ast.Store())], value), node)] if self.values else []
+            return [*stored, at(assigned(self.returned, True), node)], {self.returned}
         if isinstance(node, (ast.For, ast.While)):
             return self.loop(node, loops)
         flags: set[str] = set()
@@ -97,7 +97,11 @@ class _Writer:
     def loop(self, node: ast.For | ast.While, loops: list[_Loop]) -> tuple[list[ast.stmt], set[str]]:
         """A loop whose jumps, and those of loops inside it, are flags."""
         if isinstance(node, ast.While):
-            node = _with_test_inside(node)
+            first, *rest = with_test_inside(node, self.fresh)
+            if rest:
+                return self.block([first, *rest], loops)
+            assert isinstance(first, ast.While)
+            node = first
         own = _Loop(self.fresh("flag"), self.fresh("flag"))
         always = isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and bool(node.test.value)
         body, flags = self.block(node.body, [*loops, own])
@@ -106,18 +110,18 @@ class _Writer:
         if not flags:
             return [node], further
         stops = [name for name in (own.stop, self.returned) if name in flags]
-        before = [_set(name, False) for name in stops if name != self.returned or not loops]
+        before = [assigned(name, False) for name in stops if name != self.returned or not loops]
         if own.skip in flags:
-            node.body = [_at(_set(own.skip, False), node), *node.body]
+            node.body = [at(assigned(own.skip, False), node), *node.body]
         if stops and isinstance(node, ast.While):
-            node.test = _at(ast.BoolOp(ast.And(), [_none_of(stops), node.test]), node.test)
+            node.test = at(ast.BoolOp(ast.And(), [_none_of(stops), node.test]), node.test)
         elif stops:
             assert isinstance(node, ast.For)
             item = self.fresh("item")
-            bound = _at(ast.Assign([node.target], _load(item)), node.target)
-            guard: Any = _at(ast.If(_none_of(stops), [bound, *node.body], []), node)
+            bound = at(ast.Assign([node.target], _load(item)), node.target)
+            guard: Any = at(ast.If(_none_of(stops), [bound, *node.body], []), node)
             guard.filled = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]  # bound in the first step
-            node.target = _at(ast.Name(item, ast.Store()), node.target)
+            node.target = at(ast.Name(item, ast.Store()), node.target)
             node.body = [guard]
             node.stops = stops  # type: ignore[attr-defined]
         after: list[ast.stmt] = []
@@ -131,22 +135,7 @@ class _Writer:
             node.orelse = []
             own_stops = stops if loops else [name for name in stops if name != self.returned]
             after += [ast.If(_none_of(own_stops), orelse, [])] if own_stops else orelse
-        return [*[_at(one, node) for one in before], node, *[_at(one, node) for one in after]], up | further
-
-
-def _with_test_inside(node: ast.While) -> ast.While:
-    """`while test` whose test binds names as `while True: if not test: break`: so the names are those of the last test."""
-    binds = any(isinstance(one, ast.NamedExpr) for one in ast.walk(node.test))
-    if not binds or any(isinstance(one, (ast.Break, ast.Continue)) for part in node.orelse for one in ast.walk(part)):
-        return node
-    both = isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And)
-    tests = node.test.values if both else [node.test]  # type: ignore[attr-defined]
-    leave = [_at(ast.If(ast.UnaryOp(ast.Not(), test), [*deepcopy(node.orelse), ast.Break()], []), test) for test in tests]
-    return _at(ast.While(ast.Constant(True), [*leave, *node.body], []), node)
-
-
-def _set(name: str, value: bool) -> ast.stmt:
-    return ast.Assign([ast.Name(name, ast.Store())], ast.Constant(value))
+        return [*[at(one, node) for one in before], node, *[at(one, node) for one in after]], up | further
 
 
 def _load(name: str) -> ast.expr:
@@ -157,9 +146,3 @@ def _none_of(names: Sequence[str]) -> ast.expr:
     """No flag is set."""
     parts: list[ast.expr] = [ast.UnaryOp(ast.Not(), _load(name)) for name in names]
     return parts[0] if len(parts) == 1 else ast.BoolOp(ast.And(), parts)
-
-
-def _at(node: N, where: ast.AST) -> N:
-    """A new node with the place of an old one."""
-    ast.copy_location(node, where)
-    return ast.fix_missing_locations(node)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from catad.scalar.reading.syntax_trees import names_bound
+
 DRIVER = "__catad__"
 
 
@@ -39,6 +41,24 @@ def reads_of(body: Sequence[ast.stmt]) -> list[tuple[ast.AST, str]]:
     nodes = [n for statement in body for n in ast.walk(statement)]
     targets = {id(n.target) for n in nodes if isinstance(n, ast.AugAssign)}
     return [(n, n.id) for n in nodes if isinstance(n, ast.Name) and (isinstance(n.ctx, ast.Load) or id(n) in targets)]
+
+
+def augmented_only(nodes: Sequence[ast.AST]) -> list[str]:
+    """The names that statements bind by `name op= value` alone: an array stays the same array."""
+    augmented: dict[str, None] = {}
+    others: list[ast.AST] = []
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            augmented[node.target.id] = None
+            others.append(node.value)
+        elif isinstance(node, (ast.stmt, ast.ExceptHandler)) and hasattr(node, "body") and not isinstance(node, ast.FunctionDef):
+            stack.extend(ast.iter_child_nodes(node))
+        else:
+            others.append(node)
+    rebound = set(names_bound(others))
+    return [name for name in augmented if name not in rebound]
 
 
 def with_names(target: ast.expr, value: ast.expr) -> ast.expr:

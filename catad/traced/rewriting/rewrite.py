@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any
 
 from catad import errors
 from catad.scalar.reading.find_source import find_source, imports_of
+from catad.scalar.reading.syntax_trees import contains, names_bound
 from catad.support.lru import Recent
 from catad.traced.control.list_appends import FreshLists, appends_behind
-from catad.traced.rewriting.bindings import augmented_only, bound_names, contains
 from catad.traced.rewriting.exits import with_one_exit
 from catad.traced.rewriting.flags import without_jumps
 from catad.traced.rewriting.nodes import (
@@ -32,6 +32,7 @@ from catad.traced.rewriting.nodes import (
     ask,
     assigned,
     attribute,
+    augmented_only,
     caught,
     changing,
     key_of,
@@ -72,7 +73,7 @@ def rewritten(function: FunctionType, driver: Driver) -> FunctionType | None:
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     cells = {name: driver.outside.get(id(cell), cell) for name, cell in cells.items()}
     scope = driver.outside.get(id(function.__globals__), function.__globals__)
-    closure = tuple([_cell(driver) if name == DRIVER else cells[name] for name in made.co_freevars])
+    closure = tuple([CellType(driver) if name == DRIVER else cells[name] for name in made.co_freevars])
     copy = FunctionType(made, scope, function.__name__, function.__defaults__, closure)
     copy.__kwdefaults__ = function.__kwdefaults__
     copy.__qualname__ = function.__qualname__
@@ -82,10 +83,6 @@ def rewritten(function: FunctionType, driver: Driver) -> FunctionType | None:
 def has_source(function: FunctionType) -> bool:
     """True for a function that can be rewritten."""
     return _rewritten_code(function) is not None
-
-
-def _cell(value: object) -> CellType:
-    return CellType(value)
 
 
 _codes: Recent[tuple[CodeType, str], tuple[CodeType | None]] = Recent(1024)  # equal code may stand in several files
@@ -420,7 +417,7 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_If(self, node: ast.If) -> ast.stmt | list[ast.stmt]:
         sides = [*node.body, *node.orelse]
-        names = bound_names(sides)
+        names = names_bound(sides)
         if contains(sides, _UNMERGED) or not self.declared.isdisjoint(names):
             node.test = self.visit(node.test)
             node.body, node.orelse = self.block(node.body), self.block(node.orelse)
@@ -448,7 +445,7 @@ class Rewriter(ast.NodeTransformer):
         return out
 
     def visit_For(self, node: ast.For) -> ast.stmt | list[ast.stmt]:
-        names = bound_names([*node.body, node.target])
+        names = names_bound([*node.body, node.target])
         simple = self.declared.isdisjoint(names) and not contains(node.body, _UNMERGED) and not self.guarded
         live = sorted(self.read_elsewhere(node) & set(names))
         driver = self.fresh("loop")
@@ -464,7 +461,7 @@ class Rewriter(ast.NodeTransformer):
         return self.loop(node, driver, start, once, names, simple)
 
     def visit_While(self, node: ast.While) -> ast.stmt | list[ast.stmt]:
-        names = bound_names([*node.body, node.test])
+        names = names_bound([*node.body, node.test])
         simple = self.declared.isdisjoint(names) and not contains(node.body, _UNMERGED)
         live = sorted(self.read_elsewhere(node) & set(names))
         driver = self.fresh("loop")

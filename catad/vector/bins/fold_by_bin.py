@@ -8,7 +8,7 @@ derivative of a segmented fold (Bruun and Larsen 2022, section 6.1), but the for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,26 +17,23 @@ from catad import scalar
 from catad.category.boxes import box
 from catad.category.spaces import Tensor
 from catad.category.terms import D
-from catad.linear.families.block import assemble, chain
 from catad.linear.families.contract import contract
 from catad.linear.families.gather import Gather, Gathered, Indexing, ScatterAdd, rows_of
-from catad.linear.families.recurrence import ONE, ZERO
-from catad.linear.structure import Placed, Rule
+from catad.linear.structure import Rule
 from catad.scalar import Function
-from catad.vector.bins.prefixes_by_bin import CarriedByBin, PrefixByBin, by_sorting_of, operations, position_dtype
+from catad.vector.bins.prefixes_by_bin import BySorting, CarriedByBin, PrefixByBin, operations, position_dtype
 from catad.vector.bins.sorted_bins import alone_in_bin, inside
+from catad.vector.decomposed import one_term
 from catad.vector.folds.arg_extremum import ArgExtremumByBin
 from catad.vector.folds.fold import of_one
 from catad.vector.folds.leave_one_out import LeaveOneOutProductByBin
 from catad.vector.folds.monoid import Monoid, check_laws, chooses, sampled
 from catad.vector.pointwise.map import mapped
-from catad.vector.scans.scan import entries, filled, pointwise_block
+from catad.vector.scans.scan import Known, after_pointwise, entries, entry_block, filled
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
     from catad.scalar import Node
-
-Known = Callable[["Builder", Sequence["Wire"], Sequence["Wire"]], "list[Wire]"]
 
 
 @box
@@ -53,7 +50,7 @@ class FoldByBin(CarriedByBin):
 
     @property
     def decomposition(self) -> D:
-        return by_sorting_of("folds", self.monoid, self.bins)
+        return one_term(BySorting, "folds", self.monoid, self.bins)
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return tuple([Tensor((self.bins, *s.shape[1:]), s.dtype) for s in ins[1:]])
@@ -63,8 +60,6 @@ class FoldByBin(CarriedByBin):
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         floats = [k for k in range(self.monoid.width) if ins[1 + k].is_float]
-        if not floats:
-            return None
         if chooses(self.monoid):
             return self._extremum(ins, outs)
         if self.monoid.inverse is not None:
@@ -106,17 +101,14 @@ class FoldByBin(CarriedByBin):
         how = rows_of(outs[0].shape, ins[0].shape)
         dtype = np.result_type(*[ins[1 + k].dtype for k in floats])
         grid, slots = entries(nodes)
-        rows: list[list[Placed | None]] = []
-        for k, line in zip(floats, grid, strict=True):
-            row: list[Placed | None] = []
-            for j, entry in zip(floats, line, strict=True):
-                own = None if entry == ONE else how.dst
-                s = ScatterAdd(how, own, ins[0].dtype, outs[k].dtype, ins[1 + j].dtype, None if own is None else dtype)
-                row.append(None if entry == ZERO else (s, (0,) if own is None else (0, 1 + entry)))
-            rows.append(row)
         weight = Tensor(ins[1].shape, dtype)
+
+        def part(x: Tensor, y: Tensor, slot: Tensor | None) -> ScatterAdd:
+            own = (None, None) if slot is None else (how.dst, slot.dtype)
+            return ScatterAdd(how, own[0], ins[0].dtype, y.dtype, x.dtype, own[1])
+
         dom, cod = [ins[1 + k] for k in floats], [outs[k] for k in floats]
-        whole = assemble(rows, dom, cod, (ins[0], *[weight] * len(slots)))
+        whole = entry_block(grid, dom, cod, (ins[0], *[weight] * len(slots)), part, 1)
 
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
             b = wires[0].builder
@@ -134,26 +126,14 @@ class FoldByBin(CarriedByBin):
     ) -> Rule:
         """Through `op(before, x)`, value by value, then through `op(., after)`, added up by bin: as of a fold."""
         d = self.monoid.width
-        inner, inner_slots = entries(_rows(scalar.partials(first, [d + k for k in floats]), floats))
         at = [*first.outputs, *_params(d, first.arity)]
         outer = [
             [None if node is None else scalar.substitute(Function.make(2 * d + 1, [node]), at)[0] for node in row]
             for row in _rows(scalar.partials(second, floats), floats)
         ]
-        middle = tuple([ins[1 + k] for k in floats])
-        slot = Tensor(ins[1].shape, np.result_type(*[s.dtype for s in middle]))
-        before = pointwise_block(inner, middle, middle, [slot] * len(inner_slots))
+        inner = _rows(scalar.partials(first, [d + k for k in floats]), floats)
         after = self._weighted(ins, outs, floats, outer, self._prefixes)
-        cut = len(inner_slots)
-        nodes = [node for node, _ in inner_slots]
-        numbers = tuple(range(cut, cut + len(after.structure.slots)))
-
-        def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
-            b = wires[0].builder
-            own = mapped(b, nodes, self._prefixes(b, wires, results))
-            return [*[filled(b, w, slot) for w in own], *after.coefficients(wires, results)]
-
-        return Rule(chain([(before, tuple(range(cut))), (after.structure, numbers)]), coefficients)
+        return after_pointwise(inner, [ins[1 + k] for k in floats], self._prefixes, after)
 
     # -- what the weights are expressions of
 

@@ -6,23 +6,22 @@ compute it in one pass in the order of the values, with a state for each bin.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from catad import scalar
-from catad.category.boxes import box
+from catad.category.boxes import box, of_fields
 from catad.category.spaces import Tensor
 from catad.category.terms import D
 from catad.category.wiring import share
 from catad.linear.families.contract import contract
 from catad.linear.families.gather import spread_over
 from catad.linear.families.reindex import Reshaped
-from catad.support.lru import remembered
 from catad.vector.bins.sorted_bins import by_sorting, inside, prefixes_by_sorting
-from catad.vector.decomposed import Decomposed
+from catad.vector.decomposed import Decomposed, one_term
 from catad.vector.folds.extended_range import TIMES
 from catad.vector.folds.monoid import Monoid, with_position
 from catad.vector.pointwise.generate import Iota
@@ -33,28 +32,18 @@ if TYPE_CHECKING:
 
 
 @share
+@of_fields
 class BySorting(D):
     """(index, values...) to what is found of each bin by sorting."""
 
-    __slots__ = ("bins", "monoid", "what")
-
-    def __init__(self, what: str, monoid: Monoid, bins: int) -> None:
-        self.what, self.monoid, self.bins = what, monoid, bins
-
-    def data(self) -> Hashable:
-        return (self.what, self.monoid, self.bins)
+    what: str
+    monoid: Monoid
+    bins: int
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         index, *values = x
         out = tuple(_FOUND[self.what](b, self.monoid, index, values, self.bins))
         return out[0] if len(out) == 1 else out
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(BySorting, 'BySorting')}({self.what!r}, {name(self.monoid, 'monoid')}, {self.bins})"
-
-
-def _folds(b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], bins: int) -> list[Wire]:
-    return by_sorting(b, monoid, index, values, bins)
 
 
 def _positions(b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], bins: int) -> list[Wire]:
@@ -77,7 +66,7 @@ def _products(b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], b
 
 
 _FOUND = {
-    "folds": _folds,
+    "folds": by_sorting,
     "positions": _positions,
     "prefixes": _prefixes,
     "products": _products,
@@ -87,12 +76,6 @@ _FOUND = {
 def position_dtype(m: int) -> np.dtype[Any]:
     """The dtype of positions among m values: with half the bytes of int64 a pass takes half the time."""
     return np.dtype(np.int32 if m < 2**31 else np.int64)
-
-
-@remembered
-def by_sorting_of(what: str, monoid: Monoid, bins: int) -> D:
-    """`BySorting`, one term for all calls, since programs are kept with their terms."""
-    return BySorting(what, monoid, bins)
 
 
 def operations(monoid: Monoid) -> int:
@@ -148,7 +131,7 @@ class PrefixByBin(CarriedByBin):
 
     @property
     def decomposition(self) -> D:
-        return by_sorting_of("prefixes", self.monoid, self.bins)
+        return one_term(BySorting, "prefixes", self.monoid, self.bins)
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         side = (Tensor(ins[1].shape, np.bool_), *ins[1:])

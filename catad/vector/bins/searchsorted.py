@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors
-from catad.category.boxes import box
+from catad.category.boxes import Primitive, box
 from catad.category.constructors import constructor
 from catad.category.spaces import Tensor
 from catad.category.terms import D
-from catad.linear.families.gather import spread_over
+from catad.linear.families.gather import spread_beside
 from catad.linear.structure import cast
 from catad.vector.deferred import Shaped
-from catad.vector.indexing.gather import Integers
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
 
 
 @box
-class SortedPositions(Integers):
+class SortedPositions(Primitive):
     """(sorted arrays, numbers) to how many entries are less than each number, or not greater; the first `lead` axes are of
     several arrays. Work O(m log n)."""
 
@@ -48,7 +47,7 @@ class SortedPositions(Integers):
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         if not flags[0] and not self.lead:
             return b.add(self, *ins)
-        carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
+        carried = spread_beside(b, ins, flags, size)
         return b.add(SortedPositions(self.right, self.lead + 1), *carried)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:

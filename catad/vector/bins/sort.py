@@ -9,28 +9,23 @@ follows the stable permutation: equal entries keep their order, and so do their 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catad import errors
-from catad.category.boxes import box
+from catad.category.boxes import AlongAxis, box
 from catad.category.constructors import constructor, integer
 from catad.category.spaces import Tensor
 from catad.category.terms import D
-from catad.category.text import call
-from catad.category.wiring import share
 from catad.linear.families.gather import Gathered, Indexing
-from catad.vector.indexing.gather import Integers
-from catad.vector.scans.scan import along
+from catad.vector.shapes.shape import OneArray, axes_of
 
 if TYPE_CHECKING:
-    from catad.category.wiring import Builder, Wire, Wires
+    from catad.category.wiring import Builder, Wire
 
 
 @box
-class StableOrder(Integers):
+class StableOrder(AlongAxis):
     """The positions of the entries along an axis in stable ascending order, NaN last. Work O(n log n)."""
 
     axis: int
@@ -41,9 +36,6 @@ class StableOrder(Integers):
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         return xp.argsort(arrays[0], axis=self.axis, kind="stable").astype(np.int64, copy=False)
-
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        return b.add(StableOrder(self.axis + 1), *ins)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         n = ins[0].shape[self.axis]
@@ -58,27 +50,19 @@ def along_axis(shape: tuple[int, ...], axis: int) -> Indexing:
     return Indexing(src, axis, by, by, (*shape, shape[axis]))
 
 
-@share
-class Sorted(D):
-    """`ct.sort(...)`, and with `positions` `ct.argsort(...)`."""
+class Ordered(OneArray):
+    """`ct.sort` or `ct.argsort`."""
 
-    __slots__ = ("axis", "positions")
+    __slots__ = ()
 
-    def __init__(self, axis: int, positions: bool) -> None:
-        self.axis, self.positions = axis, positions
 
-    def data(self) -> Hashable:
-        return (self.axis, self.positions)
+def _order(b: Builder, x: Wire, term: Any) -> Wire:
+    return b.add(StableOrder(*axes_of(term.parameters["axis"], x, term)), x)[0]
 
-    def lay_out(self, b: Builder, x: Wires) -> Any:
-        if isinstance(x, tuple):
-            raise errors.SpaceError(errors.not_a_tensor(b.space(x), self))
-        axis = along(x, self.axis, self)
-        (order,) = b.add(StableOrder(axis), x)
-        return order if self.positions else b.add(Gathered(along_axis(x.shape, axis)), order, x)[0]
 
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return call(argsort if self.positions else sort, name, axis=self.axis)
+def _sorted(b: Builder, x: Wire, term: Any) -> Wire:
+    (axis,) = axes_of(term.parameters["axis"], x, term)
+    return b.add(Gathered(along_axis(x.shape, axis)), _order(b, x, term), x)[0]
 
 
 @constructor()
@@ -100,7 +84,7 @@ def sort(axis: int = -1) -> D:
     >>> ct.grad(median)(x)
     array([0., 0., 1.])
     """
-    return Sorted(integer(axis, "an axis"), False)
+    return Ordered(sort, _sorted, axis=integer(axis, "an axis"))
 
 
 @constructor()
@@ -117,4 +101,4 @@ def argsort(axis: int = -1) -> D:
     >>> by_key(np.array([3, 1, 2]), np.array([0.3, 0.1, 0.2]))
     array([0.1, 0.2, 0.3])
     """
-    return Sorted(integer(axis, "an axis"), True)
+    return Ordered(argsort, _order, axis=integer(axis, "an axis"))

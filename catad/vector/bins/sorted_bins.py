@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import scalar
-from catad.category.boxes import box
+from catad.category.boxes import AlongAxis, box
 from catad.category.spaces import Tensor
 from catad.linear.families.contract import contract
 from catad.linear.families.gather import Gathered, ScatterAdded, rows_of
@@ -24,7 +24,6 @@ from catad.scalar import Function
 from catad.support.lru import remembered
 from catad.vector.bins.sort import StableOrder
 from catad.vector.folds.monoid import Monoid
-from catad.vector.indexing.gather import Integers
 from catad.vector.pointwise.map import mapped
 from catad.vector.scans.scan import Scan, turned
 
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @box
-class SortByBin(Integers):
+class SortByBin(AlongAxis):
     """Indices (m,) to: positions in stable order of bins (m,), where segments start (m,), the last place of each bin (bins,).
 
     The last place of an empty bin is -1; indices out of range sort last. Axis `axis` counts the indices.
@@ -67,9 +66,6 @@ class SortByBin(Integers):
             last[i] = xp.where(end > begin, end - 1, -1)
         last = last.reshape(*index.shape[:-1], self.bins)
         return tuple([xp.moveaxis(a, -1, self.axis) for a in (order, starts, last)])
-
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        return b.add(SortByBin(self.bins, self.axis + 1), *ins)
 
 
 def alone_in_bin(b: Builder, index: Wire, bins: int) -> Wire:

@@ -6,58 +6,43 @@ first number that equals it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from catad import scalar
-from catad.category.boxes import box
+from catad.category.boxes import AlongAxis, box, of_fields
 from catad.category.spaces import Tensor
 from catad.category.terms import D
 from catad.category.wiring import share
-from catad.linear.families.gather import spread_over
 from catad.scalar import Function
-from catad.support.lru import remembered
-from catad.vector.bins.prefixes_by_bin import by_sorting_of, position_dtype
+from catad.vector.bins.prefixes_by_bin import BySorting, position_dtype
+from catad.vector.decomposed import one_term
 from catad.vector.folds.monoid import Monoid, with_position
 from catad.vector.folds.shortcut import First, Formula, Read, Shortcut
 
 if TYPE_CHECKING:
-    from catad.category.wiring import Builder, Wire, Wires
+    from catad.category.wiring import Builder, Wires
 
 _EQUAL = Function.make(3, [scalar.apply("eq", scalar.param(0), scalar.param(2))])  # of an element, its position and the result
 
 
 @share
+@of_fields
 class Position(D):
     """(x, positions) to the position that the fold of both along an axis ends with."""
 
-    __slots__ = ("axis", "monoid")
-
-    def __init__(self, monoid: Monoid, axis: int) -> None:
-        self.monoid, self.axis = monoid, axis
-
-    def data(self) -> Hashable:
-        return (self.monoid, self.axis)
+    monoid: Monoid
+    axis: int
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         from catad.vector.folds.fold import Fold
 
         return b.add(Fold(with_position(self.monoid), self.axis), *x)[1]
 
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(Position, 'Position')}({name(self.monoid, 'monoid')}, {self.axis})"
-
-
-@remembered
-def position(monoid: Monoid, axis: int) -> D:
-    """`Position`, one term for all calls, since programs are kept with their terms."""
-    return Position(monoid, axis)
-
 
 @box
-class ArgExtremum(Shortcut):
+class ArgExtremum(Shortcut, AlongAxis):
     """(x, positions along the axis, the minimum or maximum of x along the axis) to its position, -1 where x is empty."""
 
     monoid: Monoid
@@ -67,7 +52,7 @@ class ArgExtremum(Shortcut):
 
     @property
     def decomposition(self) -> D:
-        return position(self.monoid, self.axis)
+        return one_term(Position, self.monoid, self.axis)
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         shape = ins[0].shape
@@ -80,10 +65,6 @@ class ArgExtremum(Shortcut):
         axes = tuple(range(len(shape)))
         reads = Read(0, axes), Read(1, axes), Read(2, axes[: self.axis] + axes[self.axis + 1 :])
         return Formula(_EQUAL, reads, shape, first=First(self.axis, 1))
-
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
-        return b.add(ArgExtremum(self.monoid, self.axis + 1), *carried)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return 2 * ins[0].size
@@ -104,7 +85,7 @@ class ArgExtremumByBin(Shortcut):
 
     @property
     def decomposition(self) -> D:
-        return by_sorting_of("positions", self.monoid, self.bins)
+        return one_term(BySorting, "positions", self.monoid, self.bins)
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return (Tensor((self.bins, *ins[1].shape[1:]), position_dtype(ins[1].shape[0])),)

@@ -59,15 +59,13 @@ class Lawful(Primitive):
         a, b, c = ([leaf[k % n] for leaf in arrays] for k in (0, 1, 2))
         scale = 1.0 + max(float(xp.max(xp.abs(leaf))) if leaf.size else 0.0 for leaf in (*a, *b, *c)) ** 3
         if _far(xp, op(op(a, b), c), op(a, op(b, c)), scale):
-            raise errors.MonoidError(errors.not_associative_arrays(self.op))
+            raise errors.MonoidError(errors.not_associative(self.op))
         for side, got in (("left", op(e, a)), ("right", op(a, e))):
             if _far(xp, got, a, scale):
-                raise errors.MonoidError(errors.wrong_array_neutral(self.op, side))
+                raise errors.MonoidError(errors.wrong_neutral(self.op, "neutral", None, None, side))
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         floats = [s for s in ins if s.is_float]
-        if not floats:
-            return None
         return Rule(diagonal_block([identity(s) for s in floats]))
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from catad import errors
@@ -11,38 +11,25 @@ from catad.category.spaces import flatten
 from catad.category.terms import D
 from catad.linear.families.contract import Labels, contract
 from catad.support.help import documented
+from catad.vector.deferred import Named, Shaped
 from catad.vector.folds.merge_axes import reshaped
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire, Wires
 
 
-class Einsum(D):
-    """`ct.einsum(spec)`."""
-
-    __slots__ = ("spec",)
-
-    def __init__(self, spec: str) -> None:
-        self.spec = spec
-
-    def data(self) -> Hashable:
-        return self.spec
-
-    def lay_out(self, b: Builder, x: Wires) -> Any:
-        wires = flatten(x)
-        operands, out = parsed(self.spec, wires, self)
-        sizes: dict[int, int] = {}
-        for labels, wire in zip(operands, wires, strict=True):
-            for label, size in zip(labels, wire.shape, strict=True):
-                if sizes.setdefault(label, size) != size:
-                    raise errors.SpaceError(errors.einsum_sizes(self.spec, [w.space for w in wires]))
-        if any(label not in sizes for label in out):
-            raise errors.SpaceError(errors.bad_einsum(self.spec, "a label of the result that no operand has"))
-        table = [sizes.get(k, 1) for k in range(1 + max(sizes, default=-1))]
-        return pairwise(b, operands, wires, out, table)
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.einsum({self.spec!r})"
+def _einsum(b: Builder, x: Wires, term: Any) -> Wire:
+    spec, wires = term.parameters["spec"], flatten(x)
+    operands, out = parsed(spec, wires, term)
+    sizes: dict[int, int] = {}
+    for labels, wire in zip(operands, wires, strict=True):
+        for label, size in zip(labels, wire.shape, strict=True):
+            if sizes.setdefault(label, size) != size:
+                raise errors.SpaceError(errors.einsum_sizes(spec, [w.space for w in wires]))
+    if any(label not in sizes for label in out):
+        raise errors.SpaceError(errors.bad_einsum(spec, "a label of the result that no operand has"))
+    table = [sizes.get(k, 1) for k in range(1 + max(sizes, default=-1))]
+    return pairwise(b, operands, wires, out, table)
 
 
 def pairwise(b: Builder, operands: Sequence[Labels], wires: Sequence[Wire], out: Labels, sizes: Sequence[int]) -> Wire:
@@ -100,55 +87,56 @@ def einsum(spec: str) -> D:
     """
     if not isinstance(spec, str) or spec.count("->") > 1:
         raise errors.ArgumentError(errors.bad_einsum(spec, "it is a string such as 'ij,jk->ik'"))
-    return Einsum(spec)
+    return Shaped(einsum, _einsum, spec=spec)
 
 
-class Matmul(D):
-    """NumPy's matrix product of a pair, with leading axes broadcast."""
+def _of_two(name: str, product: Callable[[Builder, Wire, Wire], Wire]) -> Named:
+    """A product of a pair of arrays, by name."""
 
-    __slots__ = ()
-
-    def lay_out(self, b: Builder, x: Wires) -> Any:
+    def lay(b: Builder, x: Any, term: D) -> Wire:
         if not isinstance(x, tuple) or len(x) != 2 or any(isinstance(part, tuple) for part in x):
-            raise errors.SpaceError(errors.not_a_pattern("(a, b)", b.space(x), self))
-        first, second = x
-        if not first.ndim or not second.ndim:
-            raise errors.SpaceError(errors.cannot_multiply(first.space, second.space))
-        n = first.shape[-1]
-        if second.shape[-2 if second.ndim > 1 else 0] != n:
-            raise errors.SpaceError(errors.cannot_multiply(first.space, second.space))
-        row, inner, column = 0, 1, 2
-        sizes = [first.shape[-2] if first.ndim > 1 else 1, n, second.shape[-1] if second.ndim > 1 else 1]
-        batch = max(first.ndim, second.ndim, 2) - 2
-        out: list[int] = []
-        heads: list[list[int]] = [[], []]
-        for k in range(batch):  # leading axes line up from the right; size 1 stretches
-            own = [w.shape[k - batch + w.ndim - 2] if k - batch + w.ndim - 2 >= 0 else None for w in x]
-            full = max((size for size in own if size is not None and size != 1), default=1)
-            sizes.append(0 if 0 in own else full)
-            label = len(sizes) - 1
-            out.append(label)
-            for head, size in zip(heads, own, strict=True):
-                if size is None:
-                    continue
-                if size == sizes[label]:
-                    head.append(label)
-                elif size == 1:
-                    sizes.append(1)
-                    head.append(len(sizes) - 1)
-                else:
-                    raise errors.SpaceError(errors.cannot_multiply(first.space, second.space))
-        a = (*heads[0], *((row,) if first.ndim > 1 else ()), inner)
-        c = (*heads[1], inner, *((column,) if second.ndim > 1 else ()))
-        ends = (*((row,) if first.ndim > 1 else ()), *((column,) if second.ndim > 1 else ()))
-        return contract(b, [a, c], [first, second], (*out, *ends), sizes)
+            raise errors.SpaceError(errors.not_a_pattern("(a, b)", b.space(x), term))
+        return product(b, *x)
 
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return "ct.matmul"
+    return Named(name, lay)
+
+
+def _matmul(b: Builder, first: Wire, second: Wire) -> Wire:
+    """NumPy's matrix product, with leading axes broadcast."""
+    if not first.ndim or not second.ndim:
+        raise errors.SpaceError(errors.cannot_multiply(first.space, second.space))
+    n = first.shape[-1]
+    if second.shape[-2 if second.ndim > 1 else 0] != n:
+        raise errors.SpaceError(errors.cannot_multiply(first.space, second.space))
+    row, inner, column = 0, 1, 2
+    sizes = [first.shape[-2] if first.ndim > 1 else 1, n, second.shape[-1] if second.ndim > 1 else 1]
+    batch = max(first.ndim, second.ndim, 2) - 2
+    out: list[int] = []
+    heads: list[list[int]] = [[], []]
+    for k in range(batch):  # leading axes line up from the right; size 1 stretches
+        own = [w.shape[k - batch + w.ndim - 2] if k - batch + w.ndim - 2 >= 0 else None for w in (first, second)]
+        full = max((size for size in own if size is not None and size != 1), default=1)
+        sizes.append(0 if 0 in own else full)
+        label = len(sizes) - 1
+        out.append(label)
+        for head, size in zip(heads, own, strict=True):
+            if size is None:
+                continue
+            if size == sizes[label]:
+                head.append(label)
+            elif size == 1:
+                sizes.append(1)
+                head.append(len(sizes) - 1)
+            else:
+                raise errors.SpaceError(errors.cannot_multiply(first.space, second.space))
+    a = (*heads[0], *((row,) if first.ndim > 1 else ()), inner)
+    c = (*heads[1], inner, *((column,) if second.ndim > 1 else ()))
+    ends = (*((row,) if first.ndim > 1 else ()), *((column,) if second.ndim > 1 else ()))
+    return contract(b, [a, c], [first, second], (*out, *ends), sizes)
 
 
 matmul = documented(
-    Matmul(),
+    _of_two("matmul", _matmul),
     """`ct.matmul(a, b)` is the matrix product of two arrays, as `numpy.matmul`.
 
 Shapes: a (..., m, k) and b (..., k, n) to (..., m, n), leading axes broadcast; of an array with one axis, that is k.
@@ -163,57 +151,29 @@ array([3., 7.])
 )
 
 
-class _OfTwo(D):
-    """A product of a pair of arrays, by name."""
-
-    __slots__ = ()
-    name = ""
-
-    def lay_out(self, b: Builder, x: Wires) -> Any:
-        if not isinstance(x, tuple) or len(x) != 2 or any(isinstance(part, tuple) for part in x):
-            raise errors.SpaceError(errors.not_a_pattern("(a, b)", b.space(x), self))
-        return self.product(b, *x)
-
-    def product(self, b: Builder, first: Wire, second: Wire) -> Wire:
-        raise NotImplementedError
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.{self.name}"
-
-
-class Dot(_OfTwo):
+def _dot(b: Builder, first: Wire, second: Wire) -> Wire:
     """NumPy's `dot`: it sums over the last axis of the first and the one before last of the second, and broadcasts nothing."""
-
-    __slots__ = ()
-    name = "dot"
-
-    def product(self, b: Builder, first: Wire, second: Wire) -> Wire:
-        rank = first.ndim + second.ndim
-        labels, others = tuple(range(first.ndim)), tuple(range(first.ndim, rank))
-        sizes = [*first.shape, *second.shape]
-        if not first.ndim or not second.ndim:
-            return contract(b, [labels, others], [first, second], (*labels, *others), sizes)
-        inner = others[-2] if second.ndim > 1 else others[0]
-        if sizes[labels[-1]] != sizes[inner]:
-            raise errors.SpaceError(errors.cannot_dot(first.space, second.space))
-        out = (*labels[:-1], *[k for k in others if k != inner])
-        met = (*labels[:-1], inner)
-        return contract(b, [met, others], [first, second], out, sizes)
+    rank = first.ndim + second.ndim
+    labels, others = tuple(range(first.ndim)), tuple(range(first.ndim, rank))
+    sizes = [*first.shape, *second.shape]
+    if not first.ndim or not second.ndim:
+        return contract(b, [labels, others], [first, second], (*labels, *others), sizes)
+    inner = others[-2] if second.ndim > 1 else others[0]
+    if sizes[labels[-1]] != sizes[inner]:
+        raise errors.SpaceError(errors.cannot_dot(first.space, second.space))
+    out = (*labels[:-1], *[k for k in others if k != inner])
+    met = (*labels[:-1], inner)
+    return contract(b, [met, others], [first, second], out, sizes)
 
 
-class Outer(_OfTwo):
+def _outer(b: Builder, first: Wire, second: Wire) -> Wire:
     """NumPy's `outer`: all products of an entry of one array and one of another, both flattened."""
-
-    __slots__ = ()
-    name = "outer"
-
-    def product(self, b: Builder, first: Wire, second: Wire) -> Wire:
-        lines = [reshaped(b, w, (w.space.size,)) for w in (first, second)]
-        return contract(b, [(0,), (1,)], lines, (0, 1), [w.shape[0] for w in lines])
+    lines = [reshaped(b, w, (w.space.size,)) for w in (first, second)]
+    return contract(b, [(0,), (1,)], lines, (0, 1), [w.shape[0] for w in lines])
 
 
 dot = documented(
-    Dot(),
+    _of_two("dot", _dot),
     """`ct.dot(a, b)` is the product of two arrays as `numpy.dot`: inner products of vectors, products of matrices, by a number.
 
 It sums over the last axis of a and the one before last of b, or its only one; unlike `ct.matmul` it has the other axes of both.
@@ -230,7 +190,7 @@ Errors: `SpaceError` for sizes that do not meet, or another number of arguments.
 )
 
 outer = documented(
-    Outer(),
+    _of_two("outer", _outer),
     """`ct.outer(a, b)` has the products of each entry of a with each entry of b, as `numpy.outer`.
 
 Shapes: arrays of m and n entries, flattened in C order, to (m, n).

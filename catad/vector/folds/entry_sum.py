@@ -8,12 +8,11 @@ need n and x, and nothing of the single terms: a row of a sparse matrix costs as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catad.category.boxes import Nesting, Running, box
+from catad.category.boxes import Nesting, Running, box, of_fields
 from catad.category.rearrange import exl, exr, it
 from catad.category.spaces import Product, Space, Tensor, Unit, flatten, rebuild, tangent_space
 from catad.category.terms import D, fork
@@ -86,38 +85,25 @@ class Summed(Nesting):
         return [(GUESS, self.f, self.dom)]
 
 
+@of_fields
 class _Lane(D):
     """The box of one lane, as a step of a sweep: what all lanes read is given, and what each has of its own is its input."""
 
-    __slots__ = ("flags", "summed")
-
-    def __init__(self, summed: Summed, flags: tuple[bool, ...]) -> None:
-        self.summed, self.flags = summed, flags
-
-    def data(self) -> Hashable:
-        return (self.summed, self.flags)
+    summed: Summed
+    flags: tuple[bool, ...]
 
     def lay_out(self, b: Builder, x: Any) -> Any:
         held, each = (iter(flatten(part)) for part in x[1:])
         return (), (), b.add(self.summed, *[next(each if flag else held) for flag in self.flags])
 
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(_Lane, 'Lane')}({name(self.summed, 'summed')}, {self.flags!r})"
-
 
 @share
+@of_fields
 class EntrySum(D):
     """The term of the module."""
 
-    __slots__ = ("children",)
-    children: tuple[D, ...]
-
-    def __init__(self, f: D) -> None:
-        self.children = (f,)
+    f: D
 
     def lay_out(self, b: Builder, x: Any) -> Any:
-        f, given = self.children[0], b.space(x[1])
+        f, given = self.f, b.space(x[1])
         return rebuild(f.spaces(Product((COUNT, given))), b.add(Summed(f, given), *flatten(x)))
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(EntrySum, 'EntrySum')}({part(self.children[0])})"

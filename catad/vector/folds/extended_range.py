@@ -13,25 +13,24 @@ their own, which do nothing but divide.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from catad import scalar
+from catad.category.boxes import of_fields
 from catad.category.terms import D
 from catad.category.wiring import share
 from catad.linear.families.contract import contract
 from catad.linear.families.gather import Gathered, rows_of
-from catad.linear.families.reindex import axis, whole
 from catad.scalar import Function
 from catad.scalar.vector_math.formats import DOUBLE, bits, of_bits
-from catad.support.lru import remembered
 from catad.vector.bins.sorted_bins import inside
 from catad.vector.folds.monoid import Monoid
 from catad.vector.pointwise.map import mapped
-from catad.vector.shapes.shape import moved
+from catad.vector.shapes.split import piece
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire, Wires
@@ -241,12 +240,6 @@ def _divided(b: Builder, x: Wire, totals: Sequence[Wire], many: bool, spread: Ca
     return mapped(b, list(_without(x.dtype, many).outputs), [x, spread(plain), *map(spread, dividends)])[0]
 
 
-def _part(b: Builder, x: Wire, along: int, first: int, count: int) -> Wire:
-    """Some elements along an axis, one after the other."""
-    taken = axis(x.shape[along], count, first, 1, 0, 1, count)
-    return moved(b, x, [taken if k == along else whole(n) for k, n in enumerate(x.shape)])
-
-
 def _total(b: Builder, x: Wire, along: int) -> Sequence[Wire]:
     """The product along an axis as (k, m). Of many elements, some are multiplied before they are folded."""
     from catad.vector.folds.fold import Fold
@@ -256,25 +249,20 @@ def _total(b: Builder, x: Wire, along: int) -> Sequence[Wire]:
     length = n // count if n >= _LONG else 0
     found = []
     if length:
-        parts = [_part(b, x, along, k * length, length) for k in range(count)]
+        parts = [piece(b, x, along, k * length, (k + 1) * length) for k in range(count)]
         found.append(b.add(fold, *mapped(b, list(scalar.read(some).outputs), parts)))
     if count * length < n or not length:
-        rest = _part(b, x, along, count * length, n - count * length)
+        rest = piece(b, x, along, count * length, n)
         found.append(b.add(fold, *mapped(b, list(scalar.read(one).outputs), [rest])))
     return found[0] if len(found) == 1 else mapped(b, list(scalar.read(_product).outputs), [*found[0], *found[1]])
 
 
 @share
+@of_fields
 class LeaveOneOut(D):
     """The leave-one-out products along an axis."""
 
-    __slots__ = ("axis",)
-
-    def __init__(self, axis: int) -> None:
-        self.axis = axis
-
-    def data(self) -> Hashable:
-        return self.axis
+    axis: int
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         labels = tuple(range(x.ndim))
@@ -283,21 +271,13 @@ class LeaveOneOut(D):
         many = self.axis == x.ndim - 1
         return _divided(b, x, totals, many, lambda w: contract(b, [others[: w.ndim]], [w], labels, x.shape))
 
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(LeaveOneOut, 'LeaveOneOut')}({self.axis})"
-
 
 @share
+@of_fields
 class LeaveOneOutByBin(D):
     """(indices, values) to the product of each value's bin without it; 0 out of range."""
 
-    __slots__ = ("bins",)
-
-    def __init__(self, bins: int) -> None:
-        self.bins = bins
-
-    def data(self) -> Hashable:
-        return self.bins
+    bins: int
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         from catad.vector.bins.fold_by_bin import FoldByBin
@@ -315,18 +295,3 @@ class LeaveOneOutByBin(D):
         own = contract(b, [(0,)], [index], labels, values.shape)
         within = scalar.apply("select", inside(scalar.param(1), self.bins), scalar.param(0), scalar.const(0.0))
         return mapped(b, [within], [others, own])[0]
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(LeaveOneOutByBin, 'LeaveOneOutByBin')}({self.bins})"
-
-
-@remembered
-def leave_one_out(axis: int) -> D:
-    """`LeaveOneOut`, one term for all calls, since programs are kept with their terms."""
-    return LeaveOneOut(axis)
-
-
-@remembered
-def leave_one_out_by_bin(bins: int) -> D:
-    """`LeaveOneOutByBin`, one term for all calls."""
-    return LeaveOneOutByBin(bins)

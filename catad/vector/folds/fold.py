@@ -7,24 +7,23 @@ and after x_i: two exclusive scans, from both sides (Bruun and Larsen 2022, sect
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from catad import errors, scalar
-from catad.category.boxes import Primitive, box
+from catad.category.boxes import AlongAxis, box
 from catad.category.constructors import axes as axes_
 from catad.category.constructors import constructor, one_axis
 from catad.category.spaces import Elements, Tensor, rebuild
 from catad.category.terms import D
-from catad.linear.families.block import assemble, chain, grid
 from catad.linear.families.contract import contract
 from catad.linear.families.delta import delta
-from catad.linear.families.gather import Gather, Indexing, spread_over
-from catad.linear.families.recurrence import ONE, ZERO
+from catad.linear.families.gather import Gather, Indexing
 from catad.linear.families.reindex import Reshaped, whole
 from catad.linear.families.reindex import axis as ap
-from catad.linear.structure import Placed, Rule, Structure
+from catad.linear.structure import Rule, Structure
 from catad.scalar import Function
 from catad.vector.deferred import OfOperator
 from catad.vector.folds.arg_extremum import ArgExtremum
@@ -33,9 +32,9 @@ from catad.vector.folds.leave_one_out import LeaveOneOutProduct
 from catad.vector.folds.log_sum_exp import log_sum_exp
 from catad.vector.folds.merge_axes import merge, unit_axes
 from catad.vector.folds.monoid import Monoid, check_laws, chooses, elements, monoid_of, parts, sampled, with_params
-from catad.vector.pointwise.generate import Iota
+from catad.vector.pointwise.generate import steps_along
 from catad.vector.pointwise.map import mapped
-from catad.vector.scans.scan import check_params, entries, filled, pointwise_block, scanned
+from catad.vector.scans.scan import Known, after_pointwise, check_params, entries, entry_block, filled, scanned
 from catad.vector.shapes.shape import axes_of, moved, sum_of_elements
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
 
 
 @box
-class Fold(Primitive):
+class Fold(AlongAxis):
     """The fold of one operator along one axis; one array for each number of an element. Work O(n), depth O(log n)."""
 
     monoid: Monoid
@@ -74,92 +73,56 @@ class Fold(Primitive):
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         floats = [k for k in range(self.monoid.width) if ins[k].is_float]
-        if not floats:
-            return None
-        if ins[0].shape[self.axis] == 1:
-            return self._alone(ins, outs, floats)
+        if ins[0].shape[self.axis] == 1:  # the only element is the fold: neither the operator nor its inverse is asked
+            same = [[scalar.const(1.0) if j == k else None for j in floats] for k in floats]
+            return self._weighted(ins, outs, floats, same, lambda b, wires, results: [])
         if chooses(self.monoid):
             return self._extremum(ins, outs)
         if scalar.recognise(self.monoid.op) == "mul" and self.monoid.inverse is None:
-            partials, others = _of_product()
-        else:
-            partials, others = of_one(self.monoid, floats)
-            apart = self._in_two(ins, outs, floats, others)
-            stored = {node for k in floats for node in partials[k] if scalar.constant(node) is None and node is not None}
-            if self.monoid.inverse is None and len(apart.structure.slots) < len(stored):
-                return apart
-        labels = tuple(range(ins[0].ndim))
+            product = LeaveOneOutProduct(self.axis)
+            known: Known = lambda b, wires, results: list(b.add(product, wires[0], results[0]))  # noqa: E731
+            return self._weighted(ins, outs, floats, [[scalar.param(0)]], known)
+        partials, others = of_one(self.monoid, floats)
+        nodes, known = [partials[k] for k in floats], partial(others, self.axis)
+        stored = {node for row in nodes for node in row if scalar.constant(node) is None and node is not None}
+        apart = None if self.monoid.inverse is not None else self._in_two(ins, outs, floats, known)
+        if apart is not None and len(apart.structure.slots) < len(stored):
+            return apart
+        return self._weighted(ins, outs, floats, nodes, known)
+
+    def _weighted(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], floats: list[int], nodes: Any, known: Known) -> Rule:
+        """Sums along the axis, weighted by expressions (a row for each result) of known wires."""
+        labels, shape = tuple(range(ins[0].ndim)), ins[0].shape
         rest = (*labels[: self.axis], *labels[self.axis + 1 :])
-        dtype = np.result_type(*[ins[k].dtype for k in floats])
-        slot_space = Tensor(ins[0].shape, dtype)
-        nodes: list[Node] = []
-        rows: list[list[Structure | None]] = []
-        for k in floats:
-            row: list[Structure | None] = []
-            for j, node in zip(floats, partials[k], strict=True):
-                number = None if node is None else scalar.constant(node)
-                if node is None or number == 0:
-                    row.append(None)
-                elif number is not None:
-                    row.append(delta(rest, labels, None, ins[0].shape, ins[j].dtype, outs[k].dtype, None, float(number)))
-                else:
-                    row.append(delta(rest, labels, labels, ins[0].shape, ins[j].dtype, outs[k].dtype, dtype))
-                    nodes.append(node)
-            rows.append(row)
+        weight = Tensor(shape, np.result_type(*[ins[k].dtype for k in floats]))
+        grid, slots = entries(nodes)
+
+        def part(x: Tensor, y: Tensor, slot: Tensor | None) -> Structure:
+            own = (None, None) if slot is None else (labels, slot.dtype)
+            return delta(rest, labels, own[0], shape, x.dtype, y.dtype, own[1])
 
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
             b = wires[0].builder
-            made = mapped(b, nodes, others(b, wires, results, self.axis))
-            return [filled(b, w, slot_space) for w in made]
+            return [filled(b, w, weight) for w in mapped(b, [node for node, _ in slots], known(b, wires, results))]
 
-        return Rule(grid(rows, [ins[k] for k in floats], [outs[k] for k in floats]), coefficients)
+        dom, cod = [ins[k] for k in floats], [outs[k] for k in floats]
+        return Rule(entry_block(grid, dom, cod, [weight] * len(slots), part), coefficients)
 
-    def _alone(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], floats: list[int]) -> Rule:
-        """The only element is the fold: the operator, and an inverse that may be singular here, are not asked."""
-        labels = tuple(range(ins[0].ndim))
-        rest = (*labels[: self.axis], *labels[self.axis + 1 :])
-        passed = {k: delta(rest, labels, None, ins[k].shape, ins[k].dtype, outs[k].dtype) for k in floats}
-        rows = [[passed[k] if j == k else None for j in floats] for k in floats]
-        return Rule(grid(rows, [ins[k] for k in floats], [outs[k] for k in floats]))
-
-    def _in_two(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], floats: list[int], others: Others) -> Rule:
+    def _in_two(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], floats: list[int], known: Known) -> Rule:
         """The row `d op(op(l, x), r) / d x` as two factors: through `op(l, x)`, then through `op(., r)`, summed.
 
         For matrix products this is l dx r, which stores l and r; multiplied out it would store all their products.
         """
         d = self.monoid.width
-        inner = scalar.partials(self.monoid.op, [d + k for k in floats])
+        inner, own = scalar.partials(self.monoid.op, [d + k for k in floats]), scalar.partials(self.monoid.op, floats)
         joined = scalar.substitute(self.monoid.op, [scalar.param(k) for k in range(2 * d)])
         at = [*joined, *[scalar.param(2 * d + k) for k in range(d)]]
         outer = [
             [None if node is None else scalar.substitute(Function.make(2 * d, [node]), at)[0] for node in row]
-            for row in scalar.partials(self.monoid.op, floats)
+            for row in [own[k] for k in floats]
         ]
-        first, inner_slots = entries([inner[k] for k in floats])
-        second, outer_slots = entries([outer[k] for k in floats])
-        dtype = np.result_type(*[ins[k].dtype for k in floats])
-        slot = Tensor(ins[0].shape, dtype)
-        middle = tuple([ins[k] for k in floats])
-        labels = tuple(range(ins[0].ndim))
-        rest = (*labels[: self.axis], *labels[self.axis + 1 :])
-        rows: list[list[Placed | None]] = []
-        for k, line in zip(floats, second, strict=True):
-            row: list[Placed | None] = []
-            for j, entry in zip(floats, line, strict=True):
-                own = None if entry == ONE else labels
-                part = delta(rest, labels, own, ins[0].shape, ins[j].dtype, outs[k].dtype, None if own is None else dtype)
-                row.append(None if entry == ZERO else (part, () if own is None else (entry,)))
-            rows.append(row)
-        before = pointwise_block(first, middle, middle, [slot] * len(inner_slots))
-        after = assemble(rows, middle, tuple([outs[k] for k in floats]), [slot] * len(outer_slots))
-        cut, count = len(inner_slots), len(inner_slots) + len(outer_slots)
-        nodes = [node for node, _ in (*inner_slots, *outer_slots)]
-
-        def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
-            b = wires[0].builder
-            return [filled(b, w, slot) for w in mapped(b, nodes, others(b, wires, results, self.axis))]
-
-        return Rule(chain([(before, tuple(range(cut))), (after, tuple(range(cut, count)))]), coefficients)
+        after = self._weighted(ins, outs, floats, outer, known)
+        return after_pointwise([inner[k] for k in floats], [ins[k] for k in floats], known, after)
 
     def _extremum(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
         """A minimum or maximum: one-hot at its position, which the operator itself chooses, positions beside the numbers."""
@@ -170,21 +133,16 @@ class Fold(Primitive):
 
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
             b = wires[0].builder
-            steps = b.add(Iota(ins[0].shape[self.axis]))[0]
-            everywhere = contract(b, [(self.axis,)], [steps], labels, ins[0].shape)
-            return list(b.add(ArgExtremum(self.monoid, self.axis), wires[0], everywhere, results[0]))
+            steps = steps_along(b, ins[0].shape, self.axis)
+            return list(b.add(ArgExtremum(self.monoid, self.axis), wires[0], steps, results[0]))
 
         return Rule(structure, coefficients)
-
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
-        return b.add(Fold(self.monoid, self.axis + 1), *carried)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return ins[0].size * scalar.operations(self.monoid.op)
 
 
-Others = Callable[["Builder", Sequence["Wire"], Sequence["Wire"], int], "list[Wire]"]
+Others = Callable[[int, "Builder", Sequence["Wire"], Sequence["Wire"]], "list[Wire]"]  # of an axis, as `Known`
 
 
 def of_one(monoid: Monoid, floats: list[int]) -> tuple[Any, Others]:
@@ -208,23 +166,14 @@ def of_one(monoid: Monoid, floats: list[int]) -> tuple[Any, Others]:
     outputs = scalar.substitute(monoid.op, [*first, *[scalar.param(2 * d + k) for k in range(d)]])
     partials = scalar.partials(Function.make(3 * d, outputs), [d + k for k in floats])
 
-    def both_sides(b: Builder, wires: Sequence[Wire], results: Sequence[Wire], axis: int) -> list[Wire]:
+    def both_sides(axis: int, b: Builder, wires: Sequence[Wire], results: Sequence[Wire]) -> list[Wire]:
         before = scanned(b, monoid, wires, axis, True, False)
         return [*before, *wires, *scanned(b, monoid, wires, axis, True, True)]
 
     return partials, both_sides
 
 
-def _of_product() -> tuple[Any, Others]:
-    """The partials of a product are its leave-one-out products."""
-    return [[scalar.param(0)]], _leave_one_out
-
-
-def _leave_one_out(b: Builder, wires: Sequence[Wire], results: Sequence[Wire], axis: int) -> list[Wire]:
-    return list(b.add(LeaveOneOutProduct(axis), wires[0], results[0]))
-
-
-def _with_total(b: Builder, wires: Sequence[Wire], results: Sequence[Wire], axis: int) -> list[Wire]:
+def _with_total(axis: int, b: Builder, wires: Sequence[Wire], results: Sequence[Wire]) -> list[Wire]:
     labels = tuple(range(wires[0].ndim))
     rest = (*labels[:axis], *labels[axis + 1 :])
     return [*[contract(b, [rest], [r], labels, wires[0].shape) for r in results], *wires]

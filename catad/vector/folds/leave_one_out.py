@@ -8,23 +8,22 @@ without an element is that by the element: it may be computed so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 from catad import scalar
-from catad.category.boxes import box
+from catad.category.boxes import AlongAxis, box, of_fields
 from catad.category.spaces import Tensor
 from catad.category.terms import D
 from catad.category.wiring import share
-from catad.linear.families.gather import spread_over
 from catad.scalar import Function
-from catad.vector.bins.prefixes_by_bin import by_sorting_of
-from catad.vector.folds.extended_range import TIMES, leave_one_out, leave_one_out_by_bin
+from catad.vector.bins.prefixes_by_bin import BySorting
+from catad.vector.decomposed import one_term
+from catad.vector.folds.extended_range import TIMES, LeaveOneOut, LeaveOneOutByBin
 from catad.vector.folds.shortcut import INDEXED, Formula, Read, Shortcut
 from catad.vector.scans.scan import scanned
 
 if TYPE_CHECKING:
-    from catad.category.wiring import Builder, Wire, Wires
+    from catad.category.wiring import Builder, Wires
 
 _QUOTIENT = Function.make(2, [scalar.apply("div", scalar.param(1), scalar.param(0))])  # of an element and the product
 _IS_ZERO = scalar.apply("eq", scalar.param(1), scalar.const(0))
@@ -34,28 +33,20 @@ _QUOTIENT_BY_BIN = Function.make(
 
 
 @share
+@of_fields
 class FromBothSides(D):
     """The products of what stands before and after each element along an axis."""
 
-    __slots__ = ("axis",)
-
-    def __init__(self, axis: int) -> None:
-        self.axis = axis
-
-    def data(self) -> Hashable:
-        return self.axis
+    axis: int
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         (before,) = scanned(b, TIMES, [x], self.axis, True, False)
         (after,) = scanned(b, TIMES, [x], self.axis, True, True)
         return before * after
 
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(FromBothSides, 'FromBothSides')}({self.axis})"
-
 
 @box
-class LeaveOneOutProduct(Shortcut):
+class LeaveOneOutProduct(Shortcut, AlongAxis):
     """(x, its product along the axis) to the products of all elements but one."""
 
     axis: int = 0
@@ -68,7 +59,7 @@ class LeaveOneOutProduct(Shortcut):
 
     @property
     def exact(self) -> D:
-        return leave_one_out(self.axis)
+        return one_term(LeaveOneOut, self.axis)
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return ins[:1]
@@ -77,10 +68,6 @@ class LeaveOneOutProduct(Shortcut):
         shape = ins[0].shape
         axes = tuple(range(len(shape)))
         return Formula(_QUOTIENT, (Read(0, axes), Read(1, axes[: self.axis] + axes[self.axis + 1 :])), shape)
-
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
-        return b.add(LeaveOneOutProduct(self.axis + 1), *carried)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return 3 * ins[0].size
@@ -96,11 +83,11 @@ class LeaveOneOutProductByBin(Shortcut):
 
     @property
     def decomposition(self) -> D:
-        return by_sorting_of("products", TIMES, self.bins)
+        return one_term(BySorting, "products", TIMES, self.bins)
 
     @property
     def exact(self) -> D:
-        return leave_one_out_by_bin(self.bins)
+        return one_term(LeaveOneOutByBin, self.bins)
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return ins[1:2]

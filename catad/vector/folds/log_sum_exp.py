@@ -12,12 +12,11 @@ import math
 from typing import TYPE_CHECKING
 
 from catad import scalar
-from catad.category.boxes import box
+from catad.category.boxes import AlongAxis, box
 from catad.category.spaces import Tensor
 from catad.linear.families.block import assemble
 from catad.linear.families.contract import contract
 from catad.linear.families.delta import delta
-from catad.linear.families.gather import spread_over
 from catad.linear.structure import Rule
 from catad.scalar import Function, Node, apply, param
 from catad.vector.derivative_carriers import PassedOn
@@ -55,26 +54,13 @@ def _rest(x: Tensor, axis: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return labels, (*labels[:axis], *labels[axis + 1 :])
 
 
-class _AlongAxis(PassedOn):
-    """Boxes of arrays that lie along an axis or, without it, beside it."""
-
-    axis: int
-
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
-        return b.add(type(self)(self.axis + 1), *carried)
-
-
 @box
-class LogSumExp(_AlongAxis):
+class LogSumExp(PassedOn, AlongAxis):
     """(x, y, m, s) to y; there is no derivative with respect to the others."""
 
     axis: int = 0
     arity = 4
     xs = 1
-
-    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return ins[1:2]
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         labels, rest = _rest(ins[0], self.axis)
@@ -91,15 +77,12 @@ class LogSumExp(_AlongAxis):
 
 
 @box
-class Softmax(_AlongAxis):
+class Softmax(PassedOn, AlongAxis):
     """(x, y, p) to p; there is no derivative with respect to p itself."""
 
     axis: int = 0
     arity = 3
     xs = 2
-
-    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return ins[2:]
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         labels, rest = _rest(ins[0], self.axis)

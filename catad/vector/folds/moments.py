@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,10 +21,9 @@ from catad.errors.category import described
 from catad.linear.families.contract import contract
 from catad.linear.structure import cast
 from catad.scalar import Node, apply, param
-from catad.vector.folds.merge_axes import unit_axes
 from catad.vector.folds.row_derivatives import Row
 from catad.vector.pointwise.map import mapped
-from catad.vector.shapes.shape import OneArray, axes_of
+from catad.vector.shapes.shape import OneArray, reduction, summed
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
@@ -39,12 +39,6 @@ def floating(x: Wire) -> Wire:
 def of_wires(b: Builder, node: Node, *wires: Wire) -> Wire:
     """A scalar expression of wires."""
     return mapped(b, [node], wires)[0]
-
-
-def summed(b: Builder, x: Wire, axes: Sequence[int]) -> Wire:
-    """The sum over some axes."""
-    labels = tuple(range(x.ndim))
-    return contract(b, [labels], [x], tuple([k for k in labels if k not in axes]), x.shape)
 
 
 def square_sum(b: Builder, x: Wire, axes: Sequence[int]) -> Wire:
@@ -73,10 +67,9 @@ def _count(x: Wire, axes: Sequence[int]) -> int:
     return math.prod([x.shape[k] for k in axes])
 
 
-def _mean(b: Builder, x: Wire, term: Any) -> Wire:
-    axes = axes_of(term.parameters["axis"], x, term)
-    y = quotient(b, summed(b, floating(x), axes), _count(x, axes))
-    return unit_axes(b, y, x.shape, axes) if term.parameters["keepdims"] else y
+@reduction
+def _mean(b: Builder, x: Wire, axes: tuple[int, ...], term: Any) -> Wire:
+    return quotient(b, summed(b, floating(x), axes), _count(x, axes))
 
 
 @constructor()
@@ -94,8 +87,7 @@ def mean(axis: Axes = None, keepdims: bool = False) -> D:
     return OneArray(mean, _mean, axis=axes_(axis), keepdims=bool(keepdims))
 
 
-def _variance(b: Builder, x: Wire, term: Any, root: bool) -> Wire:
-    axes = axes_of(term.parameters["axis"], x, term)
+def _variance(b: Builder, x: Wire, axes: tuple[int, ...], term: Any, root: bool) -> Wire:
     count = max(_count(x, axes) - term.parameters["ddof"], 0)
     x = floating(x)
     middle = spread(b, quotient(b, summed(b, x, axes), _count(x, axes)), x, axes)
@@ -105,18 +97,11 @@ def _variance(b: Builder, x: Wire, term: Any, root: bool) -> Wire:
     if root:
         y = of_wires(b, apply("sqrt", param(0)), y)
         share = of_wires(b, share_of(param(0), param(1)), deviation, spread(b, y, x, axes))
-        y = b.add(Row(axes, factor), x, y, share)[0]
-    else:
-        y = b.add(Row(axes, 2.0 * factor), x, y, deviation)[0]
-    return unit_axes(b, y, x.shape, axes) if term.parameters["keepdims"] else y
+        return b.add(Row(axes, factor), x, y, share)[0]
+    return b.add(Row(axes, 2.0 * factor), x, y, deviation)[0]
 
 
-def _var(b: Builder, x: Wire, term: Any) -> Wire:
-    return _variance(b, x, term, False)
-
-
-def _std(b: Builder, x: Wire, term: Any) -> Wire:
-    return _variance(b, x, term, True)
+_var, _std = [reduction(partial(_variance, root=root)) for root in (False, True)]
 
 
 def _ddof(ddof: Any) -> float:

@@ -19,11 +19,10 @@ from catad.category.constructors import constructor
 from catad.category.terms import D
 from catad.linear.structure import cast
 from catad.scalar import apply, param
-from catad.vector.folds.merge_axes import unit_axes
-from catad.vector.folds.moments import Axes, floating, of_wires, share_of, spread, square_sum, summed
+from catad.vector.folds.moments import Axes, floating, of_wires, share_of, spread, square_sum
 from catad.vector.folds.reduce import along_axes, extremum, nonempty
 from catad.vector.folds.row_derivatives import Row
-from catad.vector.shapes.shape import OneArray, axes_of
+from catad.vector.shapes.shape import OneArray, reduction, summed
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
@@ -42,7 +41,7 @@ def _furthest(b: Builder, x: Wire, axes: Sequence[int], op: str, term: D) -> Wir
     if op == "maximum" and 0 in [x.shape[k] for k in axes]:
         return summed(b, x, axes)
     nonempty(x, axes, term)
-    return along_axes(b, of_wires(b, _ABS, x), axes, extremum(op, x.dtype), False)
+    return along_axes(b, of_wires(b, _ABS, x), axes, extremum(op, x.dtype))
 
 
 def _euclidean(b: Builder, x: Wire, axes: Sequence[int]) -> Wire:
@@ -85,19 +84,16 @@ def _of_matrix(b: Builder, x: Wire, axes: Sequence[int], order: Order, term: D) 
     return _furthest(b, lines, (second - (second > first),), "maximum" if order > 0 else "minimum", term)
 
 
-def _norm(b: Builder, x: Wire, term: Any) -> Wire:
-    axis, order = term.parameters["axis"], term.parameters["ord"]
-    axes = axes_of(axis, x, term)
-    x = floating(x)
+@reduction
+def _norm(b: Builder, x: Wire, axes: tuple[int, ...], term: Any) -> Wire:
+    axis, order, x = term.parameters["axis"], term.parameters["ord"], floating(x)
     if axis is None and order is None:
-        y = _euclidean(b, x, axes)
-    elif len(axes) == 1:
-        y = _of_vector(b, x, axes, order, term)
-    elif len(axes) == 2:
-        y = _of_matrix(b, x, axes, order, term)
-    else:
-        raise errors.SpaceError(errors.no_axes_of_a_norm(len(axes), x.space, term))
-    return unit_axes(b, y, x.shape, axes) if term.parameters["keepdims"] else y
+        return _euclidean(b, x, axes)
+    if len(axes) == 1:
+        return _of_vector(b, x, axes, order, term)
+    if len(axes) == 2:
+        return _of_matrix(b, x, axes, order, term)
+    raise errors.SpaceError(errors.no_axes_of_a_norm(len(axes), x.space, term))
 
 
 @constructor()

@@ -6,7 +6,7 @@ Each is a fold along one axis that has the indices of all axes of the reduction,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -16,17 +16,17 @@ from catad import errors, scalar
 from catad.category.constructors import axes as axes_
 from catad.category.constructors import constructor, integer
 from catad.category.terms import D
-from catad.linear.families.contract import contract
 from catad.linear.structure import cast
 from catad.scalar import Function, apply, param
+from catad.vector.deferred import Lay
 from catad.vector.folds.arg_extremum import ArgExtremum
 from catad.vector.folds.extended_range import TIMES
 from catad.vector.folds.fold import Fold, folded_along
-from catad.vector.folds.merge_axes import merge, unit_axes
-from catad.vector.folds.moments import Axes, of_wires, summed
+from catad.vector.folds.merge_axes import merge
+from catad.vector.folds.moments import Axes, of_wires
 from catad.vector.folds.monoid import Monoid
-from catad.vector.pointwise.generate import Iota
-from catad.vector.shapes.shape import OneArray, axes_of
+from catad.vector.pointwise.generate import steps_along
+from catad.vector.shapes.shape import OneArray, reduction, summed, summed_as
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
@@ -43,18 +43,16 @@ def extremum(op: str, dtype: np.dtype[Any]) -> Monoid:
     return Monoid(Function.make(2, [apply(op, param(0), param(1))], None, (None, None)), (neutral,), None)
 
 
-def along_axes(b: Builder, x: Wire, axes: Sequence[int], monoid: Monoid, keepdims: bool) -> Wire:
-    """The fold along some axes, which keep the size 1 if they stay."""
-    (y,) = folded_along(b, monoid, [x], axes)
-    return unit_axes(b, y, x.shape, axes) if keepdims else y
+def along_axes(b: Builder, x: Wire, axes: Sequence[int], monoid: Monoid) -> Wire:
+    """The fold along some axes."""
+    return folded_along(b, monoid, [x], axes)[0]
 
 
-def _counted(b: Builder, x: Wire, axes: Sequence[int], which: str, keepdims: bool) -> Wire:
+def _counted(b: Builder, x: Wire, axes: Sequence[int], which: str) -> Wire:
     """Whether there is an entry that is not 0 ("ne"), or none that is 0 ("eq"): their number, since integers add up fastest."""
     zero = scalar.const(0)
     ones = of_wires(b, scalar.cast(np.dtype(np.int64), apply(which, param(0), zero)), x)
-    y = of_wires(b, apply(which, param(0), zero), summed(b, ones, axes))
-    return unit_axes(b, y, x.shape, axes) if keepdims else y
+    return of_wires(b, apply(which, param(0), zero), summed(b, ones, axes))
 
 
 def nonempty(x: Wire, axes: Sequence[int], term: D) -> None:
@@ -63,15 +61,14 @@ def nonempty(x: Wire, axes: Sequence[int], term: D) -> None:
         raise errors.SpaceError(errors.nothing_to_choose(x.space, term))
 
 
-def _extremum(op: str) -> Callable[[Builder, Wire, D], Wire]:
-    def lay(b: Builder, x: Wire, term: Any) -> Wire:
-        axes = axes_of(term.parameters["axis"], x, term)
+def _extremum(op: str) -> Lay:
+    def lay(b: Builder, x: Wire, axes: tuple[int, ...], term: Any) -> Wire:
         nonempty(x, axes, term)
         if x.dtype.kind == "b":
-            return _counted(b, x, axes, "ne" if op == "maximum" else "eq", term.parameters["keepdims"])
-        return along_axes(b, x, axes, extremum(op, x.dtype), term.parameters["keepdims"])
+            return _counted(b, x, axes, "ne" if op == "maximum" else "eq")
+        return along_axes(b, x, axes, extremum(op, x.dtype))
 
-    return lay
+    return reduction(lay)
 
 
 @constructor()
@@ -105,15 +102,7 @@ def min(axis: Axes = None, keepdims: bool = False) -> D:
     return OneArray(min, _extremum("minimum"), axis=axes_(axis), keepdims=bool(keepdims))
 
 
-def summed_as(x: Wire) -> Wire:
-    """Truth values and integers of fewer than 64 bits as integers of 64 bits, as NumPy adds and multiplies them."""
-    if x.space.is_float or x.dtype.itemsize == 8:
-        return x
-    return cast(x, np.dtype(np.uint64 if x.dtype.kind == "u" else np.int64))
-
-
-def _prod(b: Builder, x: Wire, term: Any) -> Wire:
-    return along_axes(b, summed_as(x), axes_of(term.parameters["axis"], x, term), TIMES, term.parameters["keepdims"])
+_prod = reduction(lambda b, x, axes, term: along_axes(b, summed_as(x), axes, TIMES))
 
 
 @constructor()
@@ -131,11 +120,8 @@ def prod(axis: Axes = None, keepdims: bool = False) -> D:
     return OneArray(prod, _prod, axis=axes_(axis), keepdims=bool(keepdims))
 
 
-def _truth(which: str) -> Callable[[Builder, Wire, D], Wire]:
-    def lay(b: Builder, x: Wire, term: Any) -> Wire:
-        return _counted(b, x, axes_of(term.parameters["axis"], x, term), which, term.parameters["keepdims"])
-
-    return lay
+def _truth(which: str) -> Lay:
+    return reduction(lambda b, x, axes, term: _counted(b, x, axes, which))
 
 
 @constructor()
@@ -165,21 +151,17 @@ def all(axis: Axes = None, keepdims: bool = False) -> D:
     return OneArray(all, _truth("eq"), axis=axes_(axis), keepdims=bool(keepdims))
 
 
-def _position(op: str) -> Callable[[Builder, Wire, D], Wire]:
-    def lay(b: Builder, x: Wire, term: Any) -> Wire:
-        axis = term.parameters["axis"]
-        axes = axes_of(axis, x, term)
+def _position(op: str) -> Lay:
+    def lay(b: Builder, x: Wire, axes: tuple[int, ...], term: Any) -> Wire:
         nonempty(x, axes, term)
         if x.dtype.kind == "b":
             x = cast(x, np.dtype(np.int8))
         one = merge(x.ndim, axes)
         line, monoid = one.into(b, x), extremum(op, x.dtype)
-        labels = tuple(range(line.ndim))
-        steps = contract(b, [(one.at,)], [b.add(Iota(line.shape[one.at]))[0]], labels, line.shape)
-        y = b.add(ArgExtremum(monoid, one.at), line, steps, b.add(Fold(monoid, one.at), line)[0])[0]
-        return unit_axes(b, y, x.shape, axes) if term.parameters["keepdims"] else y
+        steps = steps_along(b, line.shape, one.at)
+        return b.add(ArgExtremum(monoid, one.at), line, steps, b.add(Fold(monoid, one.at), line)[0])[0]
 
-    return lay
+    return reduction(lay)
 
 
 def _one_or_all(axis: Any) -> int | None:

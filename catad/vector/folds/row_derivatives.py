@@ -7,18 +7,14 @@ The numbers p are computed from x and y by ordinary boxes, so derivatives of hig
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
-from catad.category.boxes import box
+from catad.category.boxes import Primitive, box
 from catad.category.spaces import Tensor
 from catad.linear.families.block import assemble, chain, total
 from catad.linear.families.delta import delta
-from catad.linear.families.gather import spread_over
 from catad.linear.structure import Rule
 from catad.vector.derivative_carriers import PassedOn
-
-if TYPE_CHECKING:
-    from catad.category.wiring import Builder, Wire
 
 
 class _AlongAxes(PassedOn):
@@ -31,8 +27,8 @@ class _AlongAxes(PassedOn):
         labels = tuple(range(x.ndim))
         return labels, tuple([k for k in labels if k not in self.axes])
 
-    def shifted(self) -> tuple[int, ...]:
-        return tuple([k + 1 for k in self.axes])
+    def carried(self, size: int) -> Primitive:
+        return replace(self, axes=tuple([k + 1 for k in self.axes]))  # type: ignore[type-var]
 
 
 @box
@@ -44,18 +40,11 @@ class Row(_AlongAxes):
     arity = 3
     xs = 1
 
-    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return ins[1:2]
-
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         x = ins[0]
         labels, rest = self.labels(x)
         row = delta(rest, labels, labels, x.shape, x.dtype, outs[0].dtype, x.dtype, self.factor)
         return Rule(assemble([[(row, (0,)), None, None]], ins, outs, row.slots), lambda wires, _: wires[2:])
-
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
-        return b.add(Row(self.shifted(), self.factor), *carried)
 
 
 @box
@@ -66,9 +55,6 @@ class Normalised(_AlongAxes):
     arity = 2
     xs = 1
 
-    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return ins[1:]
-
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         x = ins[0]
         labels, rest = self.labels(x)
@@ -77,7 +63,3 @@ class Normalised(_AlongAxes):
         column = delta(labels, rest, labels, x.shape, x.dtype, x.dtype, x.dtype, -1.0)
         structure = total([(own, (0,)), (chain([(row, (0,)), (column, (0,))]), (0,))])
         return Rule(assemble([[(structure, (0,)), None]], ins, outs, own.slots), lambda _, results: list(results))
-
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
-        return b.add(Normalised(self.shifted()), *carried)

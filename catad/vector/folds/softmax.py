@@ -10,21 +10,20 @@ from catad.category.terms import D
 from catad.scalar import apply, param
 from catad.vector.folds.fold import Fold
 from catad.vector.folds.log_sum_exp import log_sum_exp
-from catad.vector.folds.merge_axes import merge, unit_axes
-from catad.vector.folds.moments import Axes, floating, of_wires, spread, summed
+from catad.vector.folds.merge_axes import merge
+from catad.vector.folds.moments import Axes, floating, of_wires, spread
 from catad.vector.folds.reduce import extremum, nonempty
 from catad.vector.folds.row_derivatives import Normalised
-from catad.vector.shapes.shape import OneArray, axes_of
+from catad.vector.shapes.shape import OneArray, axes_of, reduction, summed
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
 
 
-def _logsumexp(b: Builder, x: Wire, term: Any) -> Wire:
-    axes = axes_of(term.parameters["axis"], x, term)
+@reduction
+def _logsumexp(b: Builder, x: Wire, axes: tuple[int, ...], term: Any) -> Wire:
     one = merge(x.ndim, axes)
-    y = log_sum_exp(b, one.into(b, floating(x)), one.at)
-    return unit_axes(b, y, x.shape, axes) if term.parameters["keepdims"] else y
+    return log_sum_exp(b, one.into(b, floating(x)), one.at)
 
 
 @constructor()

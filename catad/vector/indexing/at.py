@@ -8,12 +8,13 @@ arguments, `set` and `add` are boxes, and the others are `reduce_by_index` on fl
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from catad import errors
+from catad.category.boxes import of_fields
 from catad.category.terms import D
 from catad.errors.places import here
 from catad.linear.families.contract import contract
@@ -49,16 +50,12 @@ def _neutral(word: str, dtype: np.dtype[Any]) -> float:
     return int(limits.max if word == "min" else limits.min)
 
 
+@of_fields
 class Update(D):
     """`ct.at[key].set` and its like."""
 
-    __slots__ = ("key", "word")
-
-    def __init__(self, key: Key, word: str) -> None:
-        self.key, self.word = key, word
-
-    def data(self) -> Hashable:
-        return (self.word, repr(self.key))
+    key: Key
+    word: str
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return f"ct.at[{self.key!r}].{self.word}"

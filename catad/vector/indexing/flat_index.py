@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors
-from catad.category.boxes import box
+from catad.category.boxes import Primitive, box
 from catad.category.spaces import Tensor
 from catad.linear.families.gather import Indexing
-from catad.vector.indexing.gather import Integers, outside
+from catad.vector.indexing.gather import outside
 from catad.vector.indexing.keys import Along
 from catad.vector.pointwise.map import broadcast, lined_up
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @box
-class FlatIndex(Integers):
+class FlatIndex(Primitive):
     """Index arrays, one for each axis of kind "argument", to positions in the axes together, in C order.
 
     The shape is that to which the arrays broadcast, then the counts of the slices. A negative index counts from the end of its
@@ -77,9 +77,6 @@ class FlatIndex(Integers):
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return outs[0].size
-
-    def __post_init__(self) -> None:
-        self.axes = tuple([Along(*axis) for axis in self.axes])
 
 
 def _some_negative(index: Any, size: int) -> bool:

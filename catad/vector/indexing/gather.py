@@ -8,32 +8,24 @@ here. `Gathered`, `ScatterAdded` and pointwise maps do the rest, and their rules
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from catad import errors
-from catad.category.boxes import Primitive, box
+from catad.category.boxes import AlongAxis, Primitive, box
 from catad.category.constant import index_of
 from catad.category.spaces import Tensor
 from catad.category.terms import D
-from catad.category.wiring import share
 from catad.linear.families.contract import contract
 from catad.linear.families.gather import Gathered, ScatterAdded, rows_of
 from catad.linear.families.reindex import Reshaped
 from catad.support.help import documented
+from catad.vector.deferred import Named
 from catad.vector.pointwise.map import map as mapped
 
 if TYPE_CHECKING:
-    from catad.category.wiring import Builder, Wire, Wires
-
-
-class Integers(Primitive):
-    """Base of primitives whose results are all integers: their derivative is zero."""
-
-    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> None:
-        return None
+    from catad.category.wiring import Builder, Wire
 
 
 def outside(index: Any, least: int, size: int) -> tuple[int, int]:
@@ -42,7 +34,7 @@ def outside(index: Any, least: int, size: int) -> tuple[int, int]:
     return int(bad.min()), int(bad.max())
 
 
-class Within(Integers):
+class Within(Primitive):
     """Base of checks: integers, passed on; raises where one is not in `least <= number < least + size`."""
 
     size: int
@@ -64,8 +56,8 @@ class Within(Integers):
         """What is raised for numbers out of range, of which these are the least and the greatest."""
         raise NotImplementedError
 
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        return b.add(self, *ins)
+    def carried(self, size: int) -> Within:
+        return self
 
 
 @box
@@ -79,28 +71,19 @@ class InRange(Within):
 
 
 @box
-class Ended(Integers):
-    """The trips of loops, passed on; raises where one is above `most`. `where` is the place of the loop."""
+class Ended(Within):
+    """The trips of loops, at least 0, passed on; raises where one is above `most`. `where` is the place of the loop."""
 
     most: int
     where: str
-    arity = 1
+    size = property(lambda self: self.most + 1)
 
-    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return ins
-
-    def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        (trips,) = arrays
-        if trips.size and int(xp.max(trips)) > self.most:
-            raise errors.ArgumentError(errors.while_without_end(self.most, self.where))
-        return trips
-
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        return b.add(self, *ins)
+    def error(self, low: int, high: int) -> errors.CatadError:
+        return errors.ArgumentError(errors.while_without_end(self.most, self.where))
 
 
 @box
-class LastWriter(Integers):
+class LastWriter(AlongAxis):
     """Indices (m,) to (size,): the last position that holds each index, -1 where none does. Axis `axis` counts positions."""
 
     size: int
@@ -130,43 +113,11 @@ class LastWriter(Integers):
             row[at] = own
         return xp.moveaxis(out.reshape(*rows, self.size), -1, self.axis), count
 
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        return b.add(LastWriter(self.size, self.axis + 1), *ins)
-
 
 def _tensors(b: Builder, x: Any, count: int, term: D) -> tuple[Wire, ...]:
     if not isinstance(x, tuple) or len(x) != count or any(isinstance(part, tuple) for part in x):
         raise errors.SpaceError(errors.not_a_product_of(count, b.space(x), term))
     return x
-
-
-class Indexed(D):
-    """`ct.gather`, `ct.scatter` or `ct.scatter_add`: the name, and how it is laid out."""
-
-    __slots__ = ("lay", "name")
-
-    def __init__(self, name: str, lay: Callable[[Builder, Any, D], Wire]) -> None:
-        self.name, self.lay = name, lay
-
-    def data(self) -> str:
-        return self.name
-
-    def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
-        return _by_name, (self.name,)
-
-    def lay_out(self, b: Builder, x: Wires) -> Any:
-        return self.lay(b, x, self)
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.{self.name}"
-
-
-share(Indexed)
-
-
-def _by_name(name: str) -> D:
-    term: D = globals()[name]
-    return term
 
 
 def _gather(b: Builder, x: Any, term: D) -> Wire:
@@ -213,7 +164,7 @@ def _scatter(b: Builder, x: Any, term: D) -> Wire:
 
 
 gather = documented(
-    Indexed("gather", _gather),
+    Named("gather", _gather),
     """`ct.gather(x, index)` reads the entries of x at an array of indices along axis 0.
 
 Shapes: x (n, ...) and index (...) to index.shape + x.shape[1:]; one number as index gives one row.
@@ -231,7 +182,7 @@ array([3., 1.])
 )
 
 scatter = documented(
-    Indexed("scatter", _scatter),
+    Named("scatter", _scatter),
     """`ct.scatter(dst, index, values)` is dst with values written at an array of indices along axis 0; dst itself stays.
 
 Of equal indices the last one wins. An index out of range is dropped; a negative one never wraps around.
@@ -248,7 +199,7 @@ array([0., 0., 2.])
 )
 
 scatter_add = documented(
-    Indexed("scatter_add", _scatter_add),
+    Named("scatter_add", _scatter_add),
     """`ct.scatter_add(dst, index, values)` is dst with values added at an array of indices along axis 0; dst itself stays.
 
 Values with equal indices are all added. An index out of range is dropped; a negative one never wraps around.

@@ -17,11 +17,10 @@ from catad.category.spaces import Tensor
 from catad.linear.families.block import assemble, row
 from catad.linear.families.clear import Clear, ClearAt, Region, run, written_at
 from catad.linear.families.delta import identity
-from catad.linear.families.gather import Indexing, ScatterAdd, positions, spread_over
+from catad.linear.families.gather import Indexing, ScatterAdd, positions, spread_beside
 from catad.linear.families.gather import add_up as sums_at
 from catad.linear.families.reindex import Axis, Reindex, whole
 from catad.linear.structure import Rule
-from catad.vector.indexing.gather import Integers
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
@@ -57,16 +56,10 @@ class Overwritten(Primitive):
         return out
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
-        if not outs[0].is_float:
-            return None
         return Rule(row([Clear(region_of(self.axes), outs[0].dtype), Reindex(self.axes, outs[0].dtype)]))
 
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
-        return b.add(Overwritten((whole(size), *self.axes)), *carried)
-
-    def __post_init__(self) -> None:
-        self.axes = tuple([Axis(*ax) for ax in self.axes])
+    def carried(self, size: int) -> Overwritten:
+        return Overwritten((whole(size), *self.axes))
 
 
 @box
@@ -91,16 +84,10 @@ class Added(Primitive):
         return out
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
-        if not outs[0].is_float:
-            return None
         return Rule(row([identity(outs[0]), Reindex(self.axes, outs[0].dtype)]))
 
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
-        return b.add(Added((whole(size), *self.axes)), *carried)
-
-    def __post_init__(self) -> None:
-        self.axes = tuple([Axis(*ax) for ax in self.axes])
+    def carried(self, size: int) -> Added:
+        return Added((whole(size), *self.axes))
 
 
 class _At(Primitive):
@@ -116,11 +103,8 @@ class _At(Primitive):
         return (x,)
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins[1:], flags[1:], strict=True)]
+        carried = spread_beside(b, ins[1:], flags[1:], size)
         return b.add(type(self)(self.how.carried(flags[0], size)), ins[0], *carried)
-
-    def __post_init__(self) -> None:
-        self.how = Indexing(*self.how)
 
 
 @box
@@ -134,8 +118,6 @@ class OverwrittenAt(_At):
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         index, x, _ = ins
-        if not x.is_float:
-            return None
         keeps = ClearAt(self.how, index.dtype, x.dtype)
         writes = ScatterAdd(self.how, None, index.dtype, x.dtype, x.dtype, None)
         return Rule(assemble([[(keeps, (0,)), (writes, (0,))]], ins[1:], outs, keeps.slots), lambda wires, _: wires[:1])
@@ -180,8 +162,6 @@ class AddedAt(_At):
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         index, x, _ = ins
-        if not x.is_float:
-            return None
         adds = ScatterAdd(self.how, None, index.dtype, x.dtype, x.dtype, None)
         return Rule(assemble([[(identity(x), ()), (adds, (0,))]], ins[1:], outs, adds.slots), lambda wires, _: wires[:1])
 
@@ -190,7 +170,7 @@ class AddedAt(_At):
 
 
 @box
-class LastOnly(Integers):
+class LastOnly(Primitive):
     """Indices below `size`, of which each that stands again later, in C order of the last `axes` axes, becomes -1."""
 
     axes: int
@@ -223,8 +203,8 @@ class LastOnly(Integers):
         ordered = index[order]
         return order[xp.concatenate([ordered[1:] != ordered[:-1], xp.ones(1, dtype=bool)])]
 
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        return b.add(self, *ins)
+    def carried(self, size: int) -> LastOnly:
+        return self
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return ins[0].size

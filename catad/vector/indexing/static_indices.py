@@ -20,7 +20,7 @@ from catad.vector.indexing.flat_index import FlatIndex
 from catad.vector.indexing.keys import Along
 from catad.vector.indexing.overwrite import Overwritten, OverwrittenAt
 from catad.vector.indexing.static_numbers import known_numbers
-from catad.vector.shapes.shape import moved
+from catad.vector.shapes.shape import flipped, moved
 
 if TYPE_CHECKING:
     from catad.category.wiring import Box, Builder
@@ -45,7 +45,7 @@ def gathered(b: Builder, how: Indexing, index: Wire, x: Wire) -> Wire:
     axes = [own if label == how.src[how.axis] else Progression(0, ((how.dst.index(label), 1),)) for label in how.src]
     (made,) = b.add(Windowed(tuple(axes), shape), x)
     turned = {how.dst.index(label) for label, s in zip(how.by, steps, strict=True) if s < 0}
-    return moved(b, made, [axis(n, n, n - 1, -1, 0, 1, n) if k in turned else whole(n) for k, n in enumerate(shape)])
+    return moved(b, made, [flipped(n) if k in turned else whole(n) for k, n in enumerate(shape)])
 
 
 def _sliced(b: Builder, how: Indexing, x: Wire, ax: Axis) -> Wire:

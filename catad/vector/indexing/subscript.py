@@ -7,10 +7,11 @@ index of the axes from the first to the last of them, so that there is one `Gath
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from catad import errors
+from catad.category.boxes import of_fields
 from catad.category.constant import index_of
 from catad.category.terms import D
 from catad.errors.places import here
@@ -80,16 +81,11 @@ def reading(chosen: Selection, inner: slice, broadcast: tuple[int, ...]) -> Inde
     return indexing(counts[:before], size, counts[before:], index, dst)
 
 
+@of_fields
 class Subscript(D):
     """`ct.index[key]`."""
 
-    __slots__ = ("key",)
-
-    def __init__(self, key: Key) -> None:
-        self.key = key
-
-    def data(self) -> Hashable:
-        return repr(self.key)
+    key: Key
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         x, indices, _ = arguments(b, x, self.key, False, self)

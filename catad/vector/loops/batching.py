@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from catad import errors
+from catad.category.boxes import of_fields
 from catad.category.spaces import Product, Space, Tensor, flatten, rebuild
 from catad.category.terms import D
 from catad.category.trip_counts import with_trip_counts
@@ -17,14 +18,11 @@ if TYPE_CHECKING:
 
 
 @share
+@of_fields
 class BatchedMap(D):
     """`f` mapped over the leading axis of every leaf."""
 
-    __slots__ = ("children",)
-    children: tuple[D, ...]
-
-    def __init__(self, f: D) -> None:
-        self.children = (f,)
+    f: D
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         leaves = flatten(x)
@@ -36,27 +34,23 @@ class BatchedMap(D):
 
         def laid_out() -> Any:
             with at_point(element, lambda: first_of(b, leaves)):
-                wiring = wire(self.children[0], element)
+                wiring = wire(self.f, element)
             return rebuild(wiring.cod, batch(b, wiring, leaves, [True] * len(leaves), size or 0))
 
         return with_trip_counts(laid_out)  # a while loop within is laid out in another way when it is mapped
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.map({part(self.children[0])})"
+        return f"ct.map({part(self.f)})"
 
 
 @share
+@of_fields
 class Lanes(D):
     """`f` mapped over `size` lanes, the leading axis of those leaves of its argument that are flagged; all results have it."""
 
-    __slots__ = ("children", "flags", "size")
-    children: tuple[D, ...]
-
-    def __init__(self, f: D, flags: tuple[bool, ...], size: int) -> None:
-        self.children, self.flags, self.size = (f,), flags, size
-
-    def data(self) -> Any:
-        return (self.flags, self.size)
+    f: D
+    flags: tuple[bool, ...]
+    size: int
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         leaves, space = flatten(x), b.space(x)
@@ -64,19 +58,22 @@ class Lanes(D):
         element: Space = rebuild(space, each, Product)
 
         def laid_out() -> Any:
-            wiring = wire(self.children[0], element)
+            wiring = wire(self.f, element)
             return rebuild(wiring.cod, batch(b, wiring, leaves, self.flags, self.size))
 
         return with_trip_counts(laid_out)
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(Lanes, 'Lanes')}({part(self.children[0])}, {self.flags!r}, {self.size})"
 
 
 def first_of(b: Builder, leaves: list[Any]) -> Any:
     """The first entries of what lies on some wires, where that is known and there are any."""
     found = b.values(leaves)
     return None if found is None or not all(len(a) for a in found[1]) else (found[0], [a[0] for a in found[1]])
+
+
+def first_step(b: Builder, held: list[Any], inputs: list[Any]) -> Any:
+    """The values that the first step of a loop reads, of its state and of what it is given: where they are known."""
+    start, own = b.values(held), first_of(b, inputs)
+    return None if start is None or own is None else (start[0], [*start[1], *own[1]])
 
 
 def element_of(space: Space) -> Space:

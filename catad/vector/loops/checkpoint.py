@@ -10,14 +10,13 @@ from collections.abc import Callable, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
-from catad.category.boxes import Nesting, Running, box
+from catad.category.boxes import Nesting, Running, box, of_fields
 from catad.category.constructors import constructor
 from catad.category.spaces import Product, Space, Tensor, flatten, rebuild, some_tangents, tangent_space
 from catad.category.terms import D, MorphismLike, morphism
 from catad.category.wiring import share
 from catad.linear.apply import applying
-from catad.linear.dead_results import Flags, Leaves, at_flags, narrow, narrow_spaces, reads
-from catad.linear.families.gather import spread_over
+from catad.linear.dead_results import Flags, Leaves, at_flags, at_places, narrow, narrow_spaces, reads
 from catad.linear.families.matrix_free import MatrixFree, carried
 from catad.linear.structure import Rule
 from catad.support.late import late
@@ -50,11 +49,7 @@ class Call(Nesting):
     def narrowed(self, b: Builder, ins: Sequence[Wire], read: Sequence[bool]) -> Sequence[Wire | None]:
         live = reads(self.f, self.dom, read)
         (dom,) = narrow_spaces((self.dom,), (live,))
-        made = iter(b.add(Call(narrow(self.f, self.dom, live, (read,)), dom), *compress(ins, live)))
-        return [next(made) if flag else None for flag in read]
-
-    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
-        return self.rule_within(ins, outs, *[(True,) * sum([s.is_float for s in own]) for own in (ins, outs)])
+        return at_places(read, b.add(Call(narrow(self.f, self.dom, live, (read,)), dom), *compress(ins, live)))
 
     def rule_within(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], by: Flags, of: Flags) -> Rule | None:
         by, of = self.differentiated(by, of)
@@ -86,35 +81,29 @@ class Call(Nesting):
         leaves = at_flags(self.dom, by), at_flags(cod, of)
         v = rebuild(self.tangents(*leaves)[0], list(compress(tangents, by)))
         y, dy = b.apply(Checkpoint(late().tangent(self.f, *leaves)), (rebuild(self.dom, ins), v))
-        made = iter(flatten(dy))
-        return tuple(flatten(y)), [next(made) if flag else None for flag in of]
+        return tuple(flatten(y)), at_places(of, flatten(dy))
 
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        wide = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
-        dom = rebuild(self.dom, [carried(leaf, size) for leaf in self.dom.leaves], Product)
-        return b.add(Call(ct_map(self.f), dom), *wide)
+    def carried(self, size: int) -> Call:
+        return Call(ct_map(self.f), rebuild(self.dom, [carried(leaf, size) for leaf in self.dom.leaves], Product))
 
     def programs(self) -> list[tuple[int, D, Space]]:
         return [(1, self.f, self.dom)]
 
 
 @share
+@of_fields
 class Checkpoint(D):
     """`ct.checkpoint(f)`."""
 
-    __slots__ = ("children",)
-    children: tuple[D, ...]
-
-    def __init__(self, f: D) -> None:
-        self.children = (f,)
+    f: D
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
-        f, dom = self.children[0], b.space(x)
+        f, dom = self.f, b.space(x)
         with b.at(x):
             return rebuild(f.spaces(dom), b.add(Call(f, dom), *flatten(x)))
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.checkpoint({part(self.children[0])})"
+        return f"ct.checkpoint({part(self.f)})"
 
 
 @constructor(morphisms="f")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from catad import errors, scalar
+from catad.category.boxes import of_fields
 from catad.category.constant import Constant
 from catad.category.constructors import constructor
 from catad.category.spaces import Tensor, flatten, rebuild
@@ -23,14 +24,13 @@ SHORT = 64  # scalar operations of both sides that cost less than running one of
 
 
 @share
+@of_fields
 class Chosen(D):
     """`ct.choose(...)`."""
 
-    __slots__ = ("children",)
-    children: tuple[D, ...]
-
-    def __init__(self, p: D, f: D, g: D) -> None:
-        self.children = (p, f, g)
+    p: D
+    f: D
+    g: D
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         p, f, g = self.children

@@ -14,27 +14,25 @@ loop that would not end there does any harm.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catad.category.boxes import Nesting, Running, box
+from catad.category.boxes import Nesting, Running, box, of_fields
 from catad.category.spaces import Product, Space, Tensor, flatten
 from catad.category.terms import D
 from catad.category.wiring import Builder, wire
 from catad.linear.apply import applying
-from catad.linear.batch import depending, partly
-from catad.linear.dead_results import Flags, at_flags, narrow, narrow_spaces, reads
-from catad.linear.families.block import chain, diagonal_block
+from catad.linear.batch_by_loop import rule_of_lanes
+from catad.linear.dead_results import Flags, at_flags, at_places, narrow, narrow_spaces, reads
+from catad.linear.families.block import Parallel, chain, diagonal_block
 from catad.linear.families.contract import contract, zeros
 from catad.linear.families.delta import delta, identity
 from catad.linear.families.gather import spread_over
-from catad.linear.families.matrix_free import Batched, carried
 from catad.linear.matrix.entries import Entries
-from catad.linear.matrix.patterns import Grid, grid_of, union
 from catad.linear.solving.solver import Solver
 from catad.linear.structure import Placed, Rule, Structure, family
 from catad.support.late import late
@@ -105,11 +103,8 @@ class Choose(Nesting):
         f, g = [narrow(side, self.dom, live[1:], (read,)) for side in (self.f, self.g)]
         shared = [i in self.shared for i in compress(range(len(ins) - 1), live[1:])]
         (dom,) = narrow_spaces((self.dom,), (live[1:],))
-        made = iter(b.add(Choose(f, g, dom, self.lanes, tuple(compress(range(len(shared)), shared))), *compress(ins, live)))
-        return [next(made) if flag else None for flag in read]
-
-    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
-        return self.rule_within(ins, outs, *[(True,) * sum([s.is_float for s in own]) for own in (ins, outs)])
+        narrower = Choose(f, g, dom, self.lanes, tuple(compress(range(len(shared)), shared)))
+        return at_places(read, b.add(narrower, *compress(ins, live)))
 
     def rule_within(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], by: Flags, of: Flags) -> Rule | None:
         if self.lanes:
@@ -144,24 +139,11 @@ class Choose(Nesting):
         """That of one lane, for each of them; what lanes share is spread first."""
         one, size = Choose(self.f, self.g, self.dom, self.lanes[1:], self.shared), self.lanes[0]
         flags = (True, *[i not in self.shared for i in range(len(ins) - 1)], *[True] * len(outs))
-        spaces = [Tensor(s.shape[1:], s.dtype) if flag else s for s, flag in zip((*ins, *outs), flags, strict=True)]
-        rule = one.rule(tuple(spaces[: len(ins)]), tuple(spaces[len(ins) :]))
-        if rule is None:
-            return None
-        b = Builder()
-        wires = tuple([b.wire(space) for space in spaces])
-        slots = tuple(rule.coefficients(wires[: len(ins)], wires[len(ins) :]))
-        wiring = b.finish(Product(spaces), wires, slots)
-        varying = depending(wiring, flags)
-        mapped = Batched(rule.structure, tuple([k in varying for k in wiring.outputs]), size)
-        given = zip(spaces[: len(ins)], flags, strict=False)
-        spread = diagonal_block([_over_lanes(space, size, flag) for space, flag in given if space.is_float])
-        whole = chain([(spread, ()), (mapped, tuple(range(len(slots))))]) if self.shared else mapped
-
-        def coefficients(args: tuple[Wire, ...], results: tuple[Wire, ...]) -> Sequence[Wire]:
-            return partly(args[0].builder, wiring, (*args, *results), flags, size)
-
-        return Rule(whole, coefficients)
+        rule = rule_of_lanes(one, ins, outs, flags, size)
+        if rule is None or not self.shared:
+            return rule
+        spread = diagonal_block([_over_lanes(s, size, flag) for s, flag in zip(ins, flags, strict=False) if s.is_float])
+        return Rule(chain([(spread, ()), rule.structure.whole]), rule.coefficients)
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         if not flags[0] and not self.lanes:  # all lanes choose the same side
@@ -199,7 +181,7 @@ class Choose(Nesting):
 def _over_lanes(space: Tensor, size: int, flag: bool) -> Structure:
     """The tangents of a leaf in each lane: those that are there, or the same for all."""
     if flag:
-        return identity(carried(space, size))
+        return identity(space)
     axes = tuple(range(space.ndim))
     return delta((space.ndim, *axes), axes, None, (*space.shape, size), space.dtype, space.dtype)
 
@@ -215,66 +197,46 @@ def _shown(valued: D, dom: Space, structure: Structure) -> list[int | None]:
     return [at.get(k) for k in wiring.outputs[len(wiring.outputs) - len(structure.slots) :]]
 
 
+@of_fields
 class Filled(D):
     """Some of the slots of a morphism `x -> (value, slots)`, with zeros in the given spaces before and after them."""
 
-    __slots__ = ("after", "before", "children", "kept")
-    children: tuple[D, ...]
-
-    def __init__(self, valued: D, kept: tuple[int, ...], before: tuple[Tensor, ...], after: tuple[Tensor, ...]) -> None:
-        self.children, self.kept, self.before, self.after = (valued,), kept, before, after
-
-    def data(self) -> Any:
-        return (self.kept, self.before, self.after)
+    valued: D
+    kept: tuple[int, ...]
+    before: tuple[Tensor, ...]
+    after: tuple[Tensor, ...]
 
     def lay_out(self, b: Builder, x: Any) -> Any:
-        slots = b.apply(self.children[0], x)[1]
+        slots = b.apply(self.valued, x)[1]
         return (*[zeros(b, s) for s in self.before], *[slots[j] for j in self.kept], *[zeros(b, s) for s in self.after])
 
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(Filled, 'Filled')}({part(self.children[0])}, {self.kept!r}, {self.before!r}, {self.after!r})"
 
-
+@of_fields
 class Applied(D):
     """A structure as a morphism: (slots..., argument leaves that are there...) to the result leaves that are kept.
 
-    `numbers` are the places of its slots among those that are given.
+    The slots are `given` ones, among which those of the part have its numbers.
     """
 
-    __slots__ = ("given", "kept", "numbers", "present", "structure")
-
-    def __init__(self, part: Placed, given: int, present: tuple[bool, ...], kept: tuple[bool, ...]) -> None:
-        (self.structure, self.numbers), self.given, self.present, self.kept = part, given, present, kept
-
-    def data(self) -> Any:
-        return (self.structure, self.numbers, self.given, self.present, self.kept)
+    part: Placed
+    given: int
+    present: tuple[bool, ...]
+    kept: tuple[bool, ...]
 
     def lay_out(self, b: Builder, x: Any) -> Any:
-        leaves = flatten(x)
-        moving = iter(leaves[self.given :])
-        xs = [next(moving) if there else None for there in self.present]
-        outs = zip(self.structure.apply(b, [leaves[k] for k in self.numbers], xs), self.structure.cod, self.kept, strict=True)
+        leaves, (structure, numbers) = flatten(x), self.part
+        xs = at_places(self.present, leaves[self.given :])
+        outs = zip(structure.apply(b, [leaves[k] for k in numbers], xs), structure.cod, self.kept, strict=True)
         return tuple([zeros(b, space) if y is None else y for y, space, kept in outs if kept])
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        placed = f"({name(self.structure, 'structure')}, {self.numbers!r})"
-        return f"{name(Applied, 'Applied')}({placed}, {self.given}, {self.present!r}, {self.kept!r})"
 
 
 @family
-class Either(Structure):
+class Either(Parallel):
     """See the module: slot 0 is the condition, `parts` are the map where it holds and the map where it does not."""
 
     parts: tuple[Placed, Placed]
     slots: tuple[Tensor, ...]
-
-    @property
-    def dom(self) -> tuple[Tensor, ...]:
-        return self.parts[0][0].dom
-
-    @property
-    def cod(self) -> tuple[Tensor, ...]:
-        return self.parts[0][0].cod
+    is_lazy = True
 
     @property
     def T(self) -> Either:
@@ -291,8 +253,7 @@ class Either(Structure):
             return [None] * len(self.cod)
         given = [*slots[1:], *[x for x in xs if x is not None]]
         f, g = [Applied((s, tuple([k - 1 for k in own])), len(slots) - 1, present, kept) for s, own in self.parts]
-        outs = iter(b.add(Choose(f, g, Product(tuple([w.space for w in given]))), slots[0], *given))
-        return [next(outs) if there else None for there in kept]
+        return at_places(kept, b.add(Choose(f, g, Product(tuple([w.space for w in given]))), slots[0], *given))
 
     @property
     def kind(self) -> str:
@@ -306,15 +267,6 @@ class Either(Structure):
     @property
     def is_monomial(self) -> bool:
         return all(part.is_monomial for part, _ in self.parts)
-
-    def patterns(self) -> Grid:
-        both = [grid_of(part) for part, _ in self.parts]
-        return tuple([tuple([union(pair) for pair in zip(*rows, strict=True)]) for rows in zip(*both, strict=True)])
-
-    @cached_property
-    def bandwidths(self) -> tuple[int, int]:
-        below, over = zip(*[part.bandwidths for part, _ in self.parts], strict=True)
-        return max(below), max(over)
 
     @cached_property
     def entry_count(self) -> int | None:

@@ -8,7 +8,7 @@ the longest lane, and the other lanes keep their states when they are done.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import compress
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors, scalar
-from catad.category.boxes import Running, box
+from catad.category.boxes import Primitive, Running, box, of_fields
 from catad.category.constructors import constructor, integer
 from catad.category.rearrange import Flagged, exl, exr, it, proj
 from catad.category.spaces import Product, Space, Tensor, Unit, flatten, rebuild
@@ -25,15 +25,14 @@ from catad.category.terms import D, MorphismLike, fork, morphism
 from catad.category.text import call
 from catad.category.trip_counts import UNKNOWN, TripCountChanged, trip_count
 from catad.category.wiring import at_point, share, wire
-from catad.linear.dead_results import Flags, loop_reads, narrow
+from catad.linear.dead_results import Flags, at_places, loop_reads, narrow
 from catad.linear.families.block import diagonal_block, grid
 from catad.linear.families.delta import delta, identity
 from catad.linear.families.gather import spread_over
 from catad.linear.structure import Rule, Structure, cast
 from catad.support.late import late
 from catad.values.stream_capture import check_not_captured
-from catad.vector.indexing.gather import Integers
-from catad.vector.loops.batching import Lanes, element_of, first_of
+from catad.vector.loops.batching import Lanes, element_of, first_step
 from catad.vector.loops.choose import Chosen
 from catad.vector.loops.hoisting import looped
 from catad.vector.loops.snapshots import alone
@@ -48,33 +47,29 @@ GUESS = 1000  # steps of a loop of which nothing is known
 
 
 @share
+@of_fields
 class Iterate(D):
     """`ct.iterate(...)`."""
 
-    __slots__ = ("children", "inputs", "memory", "n")
-    children: tuple[D, ...]
-
-    def __init__(self, f: D, n: int, inputs: bool, memory: int | None) -> None:
-        self.children, self.n, self.inputs, self.memory = (f,), n, inputs, memory
-
-    def data(self) -> Hashable:
-        return (self.n, self.inputs, self.memory)
+    f: D
+    n: int
+    inputs: bool
+    memory: int | None
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
-        f = self.children[0]
-        state, given = self._parts(b, x)
+        f, (state, given) = self.f, self._parts(b, x)
         if self.n == 0:
             return state
         space, input_ = b.space(state), element_of(b.space(given))
         step = f if self.inputs else exl >> f
-        with at_point(Product((space, input_)), lambda: _first_step(b, state, given)):
+        with at_point(Product((space, input_)), lambda: first_step(b, flatten(state), flatten(given))):
             made = step.spaces(Product((space, input_)))
         if made != space:
             raise errors.SpaceError(errors.loop_changes_space(space, made, f))
         if self.memory is not None and self.memory < self.n:
             return b.apply(alone(Iterate(f, self.n, self.inputs, None), b, x, self.memory), x)
         dom = Product((space, Unit, input_))
-        with at_point(dom, lambda: _first_step(b, state, given)):
+        with at_point(dom, lambda: first_step(b, flatten(state), flatten(given))):
             body = fork(fork(proj(0), proj(2)) >> step, it, it)
             end, _, _ = looped(b, body, self.n, (flatten(state), (), flatten(given)), False, dom)
         return rebuild(space, end)
@@ -89,13 +84,7 @@ class Iterate(D):
         return x
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return call(iterate, name, part(self.children[0]), n=self.n, inputs=self.inputs, memory=self.memory)
-
-
-def _first_step(b: Builder, state: Any, given: Any) -> Any:
-    """The state and the inputs of the first step, where they are known."""
-    start, inputs = b.values(flatten(state)), first_of(b, flatten(given))
-    return None if start is None or inputs is None else (start[0], [*start[1], *inputs[1]])
+        return call(iterate, name, part(self.f), n=self.n, inputs=self.inputs, memory=self.memory)
 
 
 @constructor(morphisms="f")
@@ -149,9 +138,6 @@ class Counted(Sweep):
         moved = self.step.children[1]  # as it is before there was room for more steps than are taken
         return replace(self, body=_without_results(moved), step=moved, n=0, exactness="free", any_number=True)
 
-    def giving(self, body: D, sums: Space, output: Space) -> Sweep:
-        return self._like(body, self.state, output, self.given, sums, self.lanes, self.test, self.step)
-
     def mapped(self, size: int, flags: tuple[bool, ...]) -> Sweep:
         if self.exactness in ("free", "assumed", "exact"):
             if not self.any_number:
@@ -160,12 +146,8 @@ class Counted(Sweep):
             return replace(self, body=_without_results(step), step=step, exactness="lanes").mapped(size, flags)
         body, test, further = [Lanes(term, flags, size) for term in (self.body, self.test, self.step)]
         given = wider(self.given, size, self.parted(flags)[1])
-        state, output, sums = [wider(space, size) for space in (self.state, self.output, self.sums)]
-        return self._like(body, state, output, given, sums, (size, *self.lanes), test, further)
-
-    def _like(self, body: D, state: Space, output: Space, given: Space, sums: Space, lanes: Any, test: D, step: D) -> Sweep:
-        more = self.loop, self.exactness, lanes, test, step, self.any_number
-        return Counted(body, self.n, state, self.input, output, False, given, sums, *more)
+        wide: dict[str, Any] = {name: wider(getattr(self, name), size) for name in ("state", "output", "sums")}
+        return replace(self, body=body, test=test, step=further, given=given, lanes=(size, *self.lanes), **wide)
 
     def over_steps(self, change: Callable[[D, int, int], D]) -> Sweep:
         k, g = len(self.state.leaves), len(self.given.leaves)
@@ -178,9 +160,7 @@ class Counted(Sweep):
     @cached_property
     def tangent(self) -> Sweep:
         first, both = fork(proj(0) >> exl, proj(1) >> exl), fork(*[fork(proj(0) >> h, proj(1) >> h) for h in (exl, exr)])
-        own, test, step = super().tangent, first >> self.test, both >> late().tangent(self.step)
-        spaces = {name: getattr(own, name) for name in ("state", "given", "input", "sums", "output")}
-        return replace(self, body=own.body, test=test, step=step, **spaces)
+        return replace(self, test=first >> self.test, step=both >> late().tangent(self.step), **parts_of(super().tangent))
 
     def live(self, read: Sequence[bool]) -> tuple[Flags, Flags]:
         k = len(self.state.leaves)
@@ -193,12 +173,11 @@ class Counted(Sweep):
         made, pair = super().narrower(there, live), Product((self.state, self.given))
         ends = (self.step, self.grouped(there)[0]), (self.test, (True,))
         step, test = [narrow(term, pair, live, (own,)) >> proj(0) for term, own in ends]
-        return self._like(made.body, made.state, made.output, made.given, made.sums, self.lanes, test, step)
+        return replace(self, test=test, step=step, **parts_of(made))
 
     def narrowed(self, b: Builder, ins: Sequence[Wire], read: Sequence[bool]) -> Sequence[Wire | None]:
         there, live = self.live(read)
-        made = iter(b.add(self.narrower(there, live), *compress(ins, live)))
-        return [next(made) if flag else None for flag in there]
+        return at_places(there, b.add(self.narrower(there, live), *compress(ins, live)))
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return (*super().typed(ins), *self.counts)
@@ -251,10 +230,13 @@ class Counted(Sweep):
         if self.n or self.output.leaves or self.sums.leaves:
             return super().rule_within(ins, outs, by, of)
         floats, held = [[space for space in part.leaves if space.is_float] for part in (self.state, self.given)]
-        if not floats:
-            return None
         parts = [[identity(s) if r == c else None for c in range(len(floats) + len(held))] for r, s in enumerate(floats)]
         return Rule(grid(parts, [*floats, *held], floats))
+
+
+def parts_of(sweep: Sweep) -> dict[str, Any]:
+    """The body of a sweep and the spaces between which it goes."""
+    return {name: getattr(sweep, name) for name in ("body", "state", "given", "input", "sums", "output")}
 
 
 def _without_results(step: D) -> D:
@@ -269,7 +251,7 @@ def _holds(xp: Any, live: Any) -> bool:
 
 
 @box
-class After(Integers):
+class After(Primitive):
     """(count, state leaves...) to the state leaves: what a loop leaves, when its steps have been counted.
 
     Its Jacobian is a number, 1, that is there only then too: a derivative may need no state, but it needs the count.
@@ -285,13 +267,10 @@ class After(Integers):
         return (True, *read)
 
     def narrowed(self, b: Builder, ins: Sequence[Wire], read: Sequence[bool]) -> Sequence[Wire | None]:
-        made = iter(b.add(self, ins[0], *compress(ins[1:], read)))
-        return [next(made) if flag else None for flag in read]
+        return at_places(read, b.add(self, ins[0], *compress(ins[1:], read)))
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Any:
         floats = [s for s in outs if s.is_float]
-        if not floats:
-            return None
         ones = [Tensor(ins[0].shape, space.dtype) for space in floats]
         counted = scalar.apply("ge", scalar.param(0), scalar.const(0))
 
@@ -302,11 +281,11 @@ class After(Integers):
 
         return Rule(diagonal_block([_scaled(one, space) for one, space in zip(ones, floats, strict=True)]), coefficients)
 
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        return b.add(self, *[w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)])
+    def carried(self, size: int) -> After:
+        return self
 
 
-class Waiting(Integers):
+class Waiting(Primitive):
     """Base of boxes from any arrays to the number 0, which is there when what makes the arrays has run."""
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -337,36 +316,25 @@ def _scaled(number: Tensor, space: Tensor) -> Structure:
     return delta(axes, axes, axes[: number.ndim], space.shape, space.dtype, space.dtype, number.dtype)
 
 
+@of_fields
 class Whole(D):
     """A state from its leaves that change and those that do not."""
 
-    __slots__ = ("changes", "space")
-
-    def __init__(self, space: Space, changes: tuple[bool, ...]) -> None:
-        self.space, self.changes = space, changes
-
-    def data(self) -> Hashable:
-        return (self.space, self.changes)
+    space: Space
+    changes: tuple[bool, ...]
 
     def lay_out(self, b: Builder, x: Any) -> Any:
         moving, given = map(iter, x)
         return rebuild(self.space, [next(moving if flag else given) for flag in self.changes])
 
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(Whole, 'Whole')}({self.space!r}, {self.changes!r})"
 
-
+@of_fields
 class WhileLoop(D):
     """`ct.while_loop(...)`."""
 
-    __slots__ = ("children", "max_steps")
-    children: tuple[D, ...]
-
-    def __init__(self, condition: D, f: D, max_steps: int) -> None:
-        self.children, self.max_steps = (condition, f), max_steps
-
-    def data(self) -> Hashable:
-        return self.max_steps
+    condition: D
+    f: D
+    max_steps: int
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         condition, f = self.children

@@ -14,20 +14,20 @@ too: a while loop tells it. Its derivatives are loops of the same kind over the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
-from catad.category.boxes import Nesting, Running, box
+from catad.category.boxes import Nesting, Running, box, of_fields
 from catad.category.rearrange import Flagged, exl, exr, it, proj
 from catad.category.spaces import Product, Space, Tensor, Unit, flatten, rebuild, some_tangents, tangent_space
 from catad.category.terms import D, fork
 from catad.category.wiring import share
 from catad.linear.apply import applying
-from catad.linear.dead_results import Flags, Leaves, at_flags
+from catad.linear.dead_results import Flags, Leaves, at_flags, at_places
 from catad.linear.families.contract import zeros
-from catad.linear.families.gather import spread_over
+from catad.linear.families.gather import spread_beside
 from catad.linear.families.matrix_free import MatrixFree
 from catad.linear.structure import Rule
 from catad.support.late import late
@@ -108,8 +108,7 @@ class BoundedLoop(Call):
         there, live = self.sweep.live(read)
         dom, wanted = Product(tuple(compress(self.dom.leaves, live))), tuple(compress(self.wanted, live))
         loop = BoundedLoop(self.sweep.narrower(there, live), dom, self.memory, wanted)
-        made = iter(b.add(loop, *compress(ins, live)))
-        return [next(made) if flag else None for flag in there]
+        return at_places(there, b.add(loop, *compress(ins, live)))
 
     def rule_within(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], by: Flags, of: Flags) -> Rule | None:
         loop, by, of = self.within(by, of)
@@ -195,24 +194,17 @@ def _halves(parts: Sequence[Space], leaves: Sequence[Any], floats: bool) -> tupl
     return halves
 
 
+@of_fields
 class _OfLoop(D):
     """Base of the terms that apply derivatives of a loop."""
 
-    __slots__ = ("children",)
-    children: tuple[D, ...]
-
-    def __init__(self, loop: D) -> None:
-        self.children = (loop,)
+    of: D
 
     @property
     def loop(self) -> BoundedLoop:
         """The loop."""
-        (found,) = self.children
-        assert isinstance(found, BoundedLoop)
-        return found
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(type(self), type(self).__name__)}({part(self.children[0])})"
+        assert isinstance(self.of, BoundedLoop)
+        return self.of
 
 
 @share
@@ -233,29 +225,23 @@ class Pulled(_OfLoop):
         return self.loop.filled(b, b.add(BoundedPullback(self.loop), *xs, *ws))
 
 
+@of_fields
 class Among(D):
     """A derivative, from a point and the tangents of some leaves of a space to the tangents of some leaves of another one."""
 
-    __slots__ = ("by", "children", "cod", "dom", "of")
-    children: tuple[D, ...]
-
-    def __init__(self, whole: D, dom: Product, cod: Product, by: Leaves, of: Leaves) -> None:
-        self.children, self.dom, self.cod, self.by, self.of = (whole,), dom, cod, by, of
-
-    def data(self) -> Hashable:
-        return (self.dom, self.cod, self.by, self.of)
+    whole: D
+    dom: Product
+    cod: Product
+    by: Leaves
+    of: Leaves
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         point, some = x
         given = range(len(self.dom.leaves)) if self.by is None else self.by
         at = dict(zip(given, flatten(some), strict=True))
         v = _filled(b, self.dom, [at.get(i) for i in range(len(self.dom.leaves))])
-        made = flatten(b.apply(self.children[0], (point, tuple(v))))
+        made = flatten(b.apply(self.whole, (point, tuple(v))))
         return tuple(made) if self.of is None else rebuild(some_tangents(self.cod, self.of), [made[i] for i in self.of])
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        data = part(self.children[0]), *map(repr, (self.dom, self.cod, self.by, self.of))
-        return f"{name(Among, 'Among')}({', '.join(data)})"
 
 
 @box
@@ -382,7 +368,7 @@ class BoundedPullback(Nesting):
         return tuple(made), [*moved]
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        wide = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
+        wide = spread_beside(b, ins, flags, size)
         parts = list(self.parted(wide))
         for k in (2, 6):  # the axis follows that of the steps
             parts[k] = [exchanged(b, w) for w in parts[k]]

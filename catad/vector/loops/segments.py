@@ -10,11 +10,12 @@ Revolve's schedule (`revolve.py`), and with little room so is the whole loop.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catad import errors
+from catad.category.boxes import of_fields
 from catad.category.cache import cached
 from catad.category.spaces import Product, Tensor, flatten
 from catad.category.terms import D
@@ -108,16 +109,13 @@ def _share_of(sweep: Sweep) -> float | None:
 
 
 @share
+@of_fields
 class Segment(D):
     """Some steps of a loop as one box, from (state, given, inputs) to (state, sums, outputs), in other parts of these spaces."""
 
-    __slots__ = ("kept", "sweep", "wanted")
-
-    def __init__(self, sweep: Sweep, kept: int | None, wanted: tuple[bool, ...]) -> None:
-        self.sweep, self.kept, self.wanted = sweep, kept, wanted
-
-    def data(self) -> Hashable:
-        return (self.sweep, self.kept, self.wanted)
+    sweep: Sweep
+    kept: int | None
+    wanted: tuple[bool, ...]
 
     def lay_out(self, b: Builder, x: Any) -> Any:
         return self.sweep.nested(b.add(self.box([w.space for w in flatten(x)]), *flatten(x)))
@@ -126,9 +124,6 @@ class Segment(D):
         """The box: one that keeps its argument, or also some states between."""
         dom = Product(spaces)
         return Call(self.sweep, dom) if self.kept is None else BoundedLoop(self.sweep, dom, self.kept, self.wanted)
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(Segment, 'Segment')}({part(self.sweep)}, {self.kept!r}, {self.wanted!r})"
 
 
 def in_segments(

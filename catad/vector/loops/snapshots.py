@@ -8,11 +8,11 @@ is found while it runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from catad.category.boxes import Primitive
+from catad.category.boxes import Primitive, of_fields
 from catad.category.cache import cached
 from catad.category.spaces import Product, Space, flatten, rebuild
 from catad.category.terms import D
@@ -72,20 +72,15 @@ def _within(primitive: Primitive) -> list[tuple[str, D, Space]]:
 
 
 @share
+@of_fields
 class Roomed(D):
     """A program whose loops have rooms."""
 
-    __slots__ = ("children", "rooms")
-    children: tuple[D, ...]
-
-    def __init__(self, f: D, rooms: Rooms) -> None:
-        self.children, self.rooms = (f,), rooms
-
-    def data(self) -> Hashable:
-        return self.rooms
+    f: D
+    rooms: Rooms
 
     def lay_out(self, b: Builder, x: Any) -> Any:
-        f, dom, rooms = self.children[0], b.space(x), iter(self.rooms)
+        f, dom, rooms = self.f, b.space(x), iter(self.rooms)
         with b.at(x):
             wiring = wire(f, dom)
         at: dict[int, Wire] = dict(zip(wiring.inputs, flatten(x), strict=True))
@@ -103,9 +98,6 @@ class Roomed(D):
             outs = b.add(primitive, *ins) if own is None else _bounded(b, primitive, ins, own, [k not in fixed for k in box.ins])
             at.update(zip(box.outs, outs, strict=True))
         return rebuild(wiring.cod, [at[k] for k in wiring.outputs])
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(Roomed, 'Roomed')}({part(self.children[0])}, {self.rooms!r})"
 
 
 def _bounded(b: Builder, sweep: Sweep, wires: Sequence[Wire], room: int, wanted: Sequence[bool]) -> tuple[Wire, ...]:

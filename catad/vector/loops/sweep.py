@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from catad import errors
+from catad.category.boxes import of_fields
 from catad.category.constructors import constructor, integer
 from catad.category.rearrange import exl, exr, it
 from catad.category.spaces import Product, flatten, rebuild
 from catad.category.terms import D, MorphismLike, fork, morphism
 from catad.category.text import call
 from catad.category.wiring import at_point, share
-from catad.vector.loops.batching import element_of, first_of
+from catad.vector.loops.batching import element_of, first_step
 from catad.vector.loops.hoisting import looped
 
 if TYPE_CHECKING:
@@ -20,23 +21,19 @@ if TYPE_CHECKING:
 
 
 @share
+@of_fields
 class Swept(D):
     """`ct.sweep(...)`."""
 
-    __slots__ = ("children", "n", "reverse")
-    children: tuple[D, ...]
-
-    def __init__(self, f: D, n: int, reverse: bool) -> None:
-        self.children, self.n, self.reverse = (f,), n, reverse
-
-    def data(self) -> Hashable:
-        return (self.n, self.reverse)
+    f: D
+    n: int
+    reverse: bool
 
     def lay_out(self, b: Builder, x: Any) -> Any:
         state, given, inputs = self._parts(b, x)
-        f, space = self.children[0], b.space(state)
+        f, space = self.f, b.space(state)
         dom = Product((space, b.space(given), element_of(b.space(inputs))))
-        with at_point(dom, lambda: self._first_step(b, state, given, inputs)):
+        with at_point(dom, lambda: first_step(b, flatten((state, given)), flatten(inputs))):
             made = f.spaces(dom)
             if not isinstance(made, Product) or len(made.factors) != 2:
                 raise errors.SpaceError(errors.step_gives_no_pair(made, f))
@@ -53,13 +50,8 @@ class Swept(D):
             raise errors.SpaceError(errors.inputs_per_step(self.n, b.space(x[2]), self))
         return x
 
-    def _first_step(self, b: Builder, state: Any, given: Any, inputs: Any) -> Any:
-        """The values that the first step reads, where they are known."""
-        start, own = b.values([*flatten(state), *flatten(given)]), first_of(b, flatten(inputs))
-        return None if start is None or own is None else (start[0], [*start[1], *own[1]])
-
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return call(sweep, name, part(self.children[0]), n=self.n, reverse=self.reverse)
+        return call(sweep, name, part(self.f), n=self.n, reverse=self.reverse)
 
 
 @constructor(morphisms="f")

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catad.category.boxes import Nesting, Primitive, Running, box
+from catad.category.boxes import Nesting, Primitive, Running, box, of_fields
 from catad.category.cache import cached
 from catad.category.rearrange import exl, exr, it, proj
 from catad.category.spaces import Product, Space, Tensor, Unit, flatten, rebuild, tangent_space
@@ -29,7 +29,7 @@ from catad.category.terms import D, fork
 from catad.category.wiring import wire
 from catad.linear.apply import applying
 from catad.linear.batch import depending
-from catad.linear.dead_results import Flags, Leaves, at_flags, loop_reads, narrow, narrow_spaces
+from catad.linear.dead_results import Flags, Leaves, at_flags, at_places, loop_reads, narrow, narrow_spaces
 from catad.linear.families.contract import contract, zeros
 from catad.linear.families.gather import spread_over
 from catad.linear.families.matrix_free import carried
@@ -80,7 +80,7 @@ class Sweep(Nesting):
 
     def giving(self, body: D, sums: Space, output: Space) -> Sweep:
         """The sweep through the same states with other results at each step."""
-        return Sweep(body, self.n, self.state, self.input, output, self.reverse, self.given, sums)
+        return replace(self, body=body, sums=sums, output=output)
 
     @property
     def counts(self) -> tuple[Tensor, ...]:
@@ -134,9 +134,6 @@ class Sweep(Nesting):
     def kept(self, xp: Any) -> Kept:
         """Room for the sums and the outputs."""
         return Kept(xp, self.sums.leaves, stacked(self.output, self.n))
-
-    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
-        return self.rule_within(ins, outs, *[(True,) * sum([s.is_float for s in own]) for own in (ins, outs)])
 
     def rule_within(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], by: Flags, of: Flags) -> Rule | None:
         if not any(by) or not any(of):
@@ -234,8 +231,7 @@ class Sweep(Nesting):
             body = narrow(self.body, self.dom, live, self.grouped(there))
             ends = looped(b, body, self.n, (own[0], own[1], own[2]), self.reverse)
             outs = tuple([w for part in ends for w in part])
-        made = iter(outs)
-        return [next(made) if flag else None for flag in there]
+        return at_places(there, outs)
 
     def grouped(self, flags: Flags) -> tuple[Flags, Flags, Flags]:
         """What belongs to the leaves of the state, of the sums, of the output."""
@@ -340,6 +336,7 @@ def present(step: Structure, states: int, there: Flags) -> Flags:
     return there if more == there else present(step, states, more)
 
 
+@of_fields
 class Stepped(D):
     """A structure as the step of a loop: (states, (reads, fixed slots), (other slots, inputs)) to (states, sums, outputs).
 
@@ -348,20 +345,11 @@ class Stepped(D):
     out. With `again`, what takes the places of the slots is what they follow from.
     """
 
-    __slots__ = ("again", "ends", "fixed", "present", "structure")
-
-    def __init__(
-        self,
-        structure: Structure,
-        ends: tuple[int, int, int],
-        fixed: tuple[int, ...],
-        present: tuple[bool, ...],
-        again: Cut | None = None,
-    ) -> None:
-        self.structure, self.ends, self.fixed, self.present, self.again = structure, ends, fixed, present, again
-
-    def data(self) -> Any:
-        return (self.structure, self.ends, self.fixed, self.present, self.again)
+    structure: Structure
+    ends: tuple[int, int, int]
+    fixed: tuple[int, ...]
+    present: tuple[bool, ...]
+    again: Cut | None = None
 
     def made(self) -> tuple[bool, ...]:
         """Which result leaves after the states there are."""
@@ -376,17 +364,11 @@ class Stepped(D):
         slots = [next(held) if j in self.fixed else next(moving) for j in range(count)]
         if self.again is not None:
             slots = self.again.lay_out(b, tuple(slots))
-        xs = iter((*state, *given[:there], *moving))
-        outs = self.structure.apply(b, slots, [next(xs) if flag else None for flag in self.present])
+        outs = self.structure.apply(b, slots, at_places(self.present, (*state, *given[:there], *moving)))
         after = compress(zip(outs, self.structure.cod, strict=True), self.present[:states])
         ends = outs[states : states + sums], outs[states + sums :]
         left = tuple([zeros(b, s) if y is None else y for y, s in after])
         return (left, *[tuple([y for y in own if y is not None]) for own in ends])
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        data = [name(self.structure, "structure"), repr(self.ends), repr(self.fixed), repr(self.present)]
-        data += [] if self.again is None else [part(self.again)]
-        return f"{name(Stepped, 'Stepped')}({', '.join(data)})"
 
 
 @family
@@ -439,8 +421,7 @@ class SweepMap(Structure):
         reads, inputs = [[x for x in own if x is not None] for own in (xs[k : k + self.reads], xs[k + self.reads :])]
         given, each = [*reads, *[slots[j] for j in self.fixed]], [*[slots[j] for j in moving], *inputs]
         after, sums, outputs = looped(b, stepped, self.n, (state, given, each), self.reverse)
-        made = iter((*after, *sums, *outputs))
-        return [next(made) if flag else None for flag in (*there[:k], *stepped.made())]
+        return at_places((*there[:k], *stepped.made()), (*after, *sums, *outputs))
 
     def patterns(self) -> Grid:
         """A loop that only hands a state on: a power of its step. With anything else at each step nothing is said."""

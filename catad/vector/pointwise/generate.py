@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors, scalar
-from catad.category.boxes import box
+from catad.category.boxes import Primitive, box, of_fields
 from catad.category.constructors import constructor, integer, integers
 from catad.category.spaces import Tensor, rebuild, space_like
 from catad.category.terms import D
 from catad.linear.families.contract import contract
 from catad.scalar import Function
-from catad.vector.indexing.gather import Integers
 from catad.vector.pointwise.map import Map
 
 if TYPE_CHECKING:
-    from catad.category.wiring import Builder, Wires
+    from catad.category.wiring import Builder, Wire, Wires
 
 
 @box
-class Iota(Integers):
+class Iota(Primitive):
     """The integers `0 .. n - 1`."""
 
     n: int
@@ -41,21 +40,20 @@ class Iota(Integers):
         return f"ct.iota({self.n})"
 
 
+def steps_along(b: Builder, shape: tuple[int, ...], axis: int) -> Wire:
+    """The positions along an axis of an array of a shape, everywhere in it."""
+    return contract(b, [(axis,)], [b.add(Iota(shape[axis]))[0]], tuple(range(len(shape))), shape)
+
+
+@of_fields
 class Generate(D):
     """`ct.generate(shape, fn)`."""
 
-    __slots__ = ("function", "shape")
-
-    def __init__(self, shape: tuple[int, ...], function: Function) -> None:
-        self.shape, self.function = shape, function
-
-    def data(self) -> Any:
-        return (self.shape, self.function)
+    shape: tuple[int, ...]
+    function: Function
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
-        full = tuple(range(len(self.shape)))
-        indices = [contract(b, [(k,)], [b.add(Iota(n))[0]], full, self.shape) for k, n in enumerate(self.shape)]
-        outs = b.add(Map(self.function), *indices)
+        outs = b.add(Map(self.function), *[steps_along(b, self.shape, k) for k in range(len(self.shape))])
         tree = self.function.tree
         return outs[0] if tree is None else rebuild(space_like(tree, [w.space for w in outs]), outs)
 

@@ -55,9 +55,6 @@ class Map(Primitive):
         types = scalar.result_types(self.function, tuple([space.dtype for space in ins]))
         return tuple([Tensor(shape, dtype) for dtype in types])
 
-    def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        return self.kernel(tuple([Tensor(a.shape, a.dtype) for a in arrays]))(xp, *arrays)
-
     def kernel(self, ins: tuple[Tensor, ...]) -> Callable[..., Any]:
         run = scalar.array_function(self.function)
         outs = self.typed(ins)
@@ -80,8 +77,6 @@ class Map(Primitive):
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         columns = [j for j, space in enumerate(ins) if space.is_float]
         lines = [k for k, space in enumerate(outs) if space.is_float]
-        if not columns or not lines:
-            return None
         partials = scalar.partials(self.function, columns)
         there = {(k, j): node for k in lines for j, node in zip(columns, partials[k], strict=True) if node is not None}
         numbers = {at: _number(node) for at, node in there.items()}

@@ -9,9 +9,8 @@ from catad.category.terms import D
 from catad.linear.families.recurrence import ONE, Recurred
 from catad.vector.folds.extended_range import TIMES
 from catad.vector.folds.merge_axes import reshaped
-from catad.vector.folds.reduce import summed_as
 from catad.vector.scans.scan import Scan
-from catad.vector.shapes.shape import OneArray, axes_of
+from catad.vector.shapes.shape import OneArray, axes_of, summed_as
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire

@@ -22,22 +22,23 @@ from catad.category.terms import D
 from catad.linear.families.block import assemble, chain
 from catad.linear.families.contract import zeros
 from catad.linear.families.delta import identity, pointwise
-from catad.linear.families.gather import spread_over
+from catad.linear.families.gather import spread_beside
 from catad.linear.families.prefixes import prefixes
 from catad.linear.families.previous_state import PreviousState
 from catad.linear.families.recurrence import ONE, ZERO, Recurred, Recurrence, stepping_pays
-from catad.linear.families.reindex import Axis, Reshaped, whole
+from catad.linear.families.reindex import Reshaped, whole
 from catad.linear.families.reindex import axis as ap
-from catad.linear.structure import Placed, Rule, cast
+from catad.linear.structure import Placed, Rule, Structure, cast, widest
 from catad.scalar import Function
 from catad.support.help import documented
-from catad.vector.deferred import OfOperator
+from catad.vector.deferred import Named, OfOperator
 from catad.vector.folds.array_operator import ArrayScan
 from catad.vector.folds.monoid import Monoid, check_laws, chooses, elements, monoid_of, parts, sampled, with_params
 from catad.vector.pointwise.map import mapped
 from catad.vector.scans.resets import reset_of
 from catad.vector.scans.tangent_pairs import cheaper_pairs
-from catad.vector.shapes.shape import Concatenate, broadcast_to, moved
+from catad.vector.shapes.shape import Concatenate, axes_of, broadcast_to, flipped, moved
+from catad.vector.shapes.split import piece
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire, Wires
@@ -95,8 +96,6 @@ class Scan(Primitive):
         d = self.monoid.width
         floats = [k for k in range(d) if ins[k].is_float]
         free = [k for k in range(d, len(ins)) if ins[k].is_float]
-        if not floats:
-            return None
         partials = scalar.partials(self.monoid.op, [*floats, *[d + k for k in (*floats, *free)]])
         m = len(floats)
         same = [[k == j for j in (*floats, *free)] for k in floats]
@@ -184,7 +183,7 @@ class Scan(Primitive):
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         d = self.monoid.width
-        carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins[:d], flags, strict=False)]
+        carried = spread_beside(b, ins[:d], flags[:d], size)
         free = [_aligned(b, w, carried[0].ndim) if flag else w for w, flag in zip(ins[d:], flags[d:], strict=True)]
         return b.add(Scan(self.monoid, self.axis + 1), *carried, *free)
 
@@ -193,6 +192,7 @@ class Scan(Primitive):
 
 
 Slot = tuple["Node", "float | None"]  # an expression, and what stands at the first step instead
+Known = Callable[["Builder", Sequence["Wire"], Sequence["Wire"]], "list[Wire]"]  # of a builder, arguments and results
 
 
 def entries(
@@ -237,22 +237,53 @@ def _one_step(xp: Any, p: Any, ndim: int, axis: int) -> Any:
     return xp.moveaxis(p.reshape((1,) * (ndim - p.ndim) + p.shape), axis, 0)
 
 
+def entry_block(
+    grid: tuple[tuple[int, ...], ...],
+    dom: Sequence[Tensor],
+    cod: Sequence[Tensor],
+    slots: Sequence[Tensor],
+    part: Callable[[Tensor, Tensor, Tensor | None], Structure],
+    first: int = 0,
+) -> Structure:
+    """The block with given entries: `part` makes the map between two leaves, with a slot or with 1.
+
+    Each has so many `first` slots, after which those of the entries begin.
+    """
+    shared = tuple(range(first))
+
+    def placed(x: Tensor, y: Tensor, entry: int) -> Placed | None:
+        if entry == ZERO:
+            return None
+        return (part(x, y, None), shared) if entry == ONE else (part(x, y, slots[first + entry]), (*shared, first + entry))
+
+    rows = [[placed(x, y, entry) for x, entry in zip(dom, line, strict=True)] for y, line in zip(cod, grid, strict=True)]
+    return assemble(rows, dom, cod, slots)
+
+
 def pointwise_block(
-    grid: tuple[tuple[int, ...], ...], dom: tuple[Tensor, ...], spaces: tuple[Tensor, ...], slots: Sequence[Tensor]
-) -> Any:
+    grid: tuple[tuple[int, ...], ...], dom: Sequence[Tensor], cod: Sequence[Tensor], slots: Sequence[Tensor]
+) -> Structure:
     """The block of pointwise maps with given entries."""
-    rows: list[list[Placed | None]] = []
-    for r, line in enumerate(grid):
-        row: list[Placed | None] = []
-        for c, entry in enumerate(line):
-            if entry == ZERO:
-                row.append(None)
-            elif entry == ONE:
-                row.append((identity(dom[c]) if dom[c] == spaces[r] else pointwise(dom[c], spaces[r], None), ()))
-            else:
-                row.append((pointwise(dom[c], spaces[r], slots[entry]), (entry,)))
-        rows.append(row)
-    return assemble(rows, dom, spaces, slots)
+
+    def part(x: Tensor, y: Tensor, slot: Tensor | None) -> Structure:
+        return identity(x) if slot is None and x == y else pointwise(x, y, slot)
+
+    return entry_block(grid, dom, cod, slots, part)
+
+
+def after_pointwise(nodes: Sequence[Sequence[Node | None]], spaces: Sequence[Tensor], known: Known, rule: Rule) -> Rule:
+    """A rule after pointwise maps of elements in some spaces, whose entries are expressions of known wires."""
+    grid, slots = entries(nodes)
+    slot = Tensor(spaces[0].shape, widest(*spaces))
+    before, cut = pointwise_block(grid, spaces, spaces, [slot] * len(slots)), len(slots)
+    numbers = tuple(range(cut, cut + len(rule.structure.slots)))
+
+    def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
+        b = wires[0].builder
+        own = mapped(b, [node for node, _ in slots], known(b, wires, results))
+        return [*[filled(b, w, slot) for w in own], *rule.coefficients(wires, results)]
+
+    return Rule(chain([(before, tuple(range(cut))), (rule.structure, numbers)]), coefficients)
 
 
 def shifted(b: Builder, s: Wire, axis: int, fill: Any) -> Wire:
@@ -266,17 +297,12 @@ def _held(b: Builder, s: Wire, axis: int) -> Wire:
     n = s.shape[axis]
     if n == 0:
         return s
-    first, rest = (ap(n, m, 0, 1, 0, 1, m) for m in (1, n - 1))
-    parts = [moved(b, s, [cut if k == axis else whole(size) for k, size in enumerate(s.shape)]) for cut in (first, rest)]
-    return b.add(Concatenate(axis, 2), *parts)[0]
+    return b.add(Concatenate(axis, 2), piece(b, s, axis, 0, 1), piece(b, s, axis, 0, n - 1))[0]
 
 
 def turned(b: Builder, x: Wire, axis: int) -> Wire:
     """Backwards along an axis."""
-    axes: list[Axis] = [whole(m) for m in x.shape]
-    n = x.shape[axis]
-    axes[axis] = ap(n, n, n - 1, -1, 0, 1, n)
-    return moved(b, x, axes)
+    return moved(b, x, [flipped(n) if k == axis else whole(n) for k, n in enumerate(x.shape)])
 
 
 def filled(b: Builder, wire: Wire, space: Tensor) -> Wire:
@@ -318,7 +344,7 @@ def scanned(
 def _lay(b: Builder, x: Wires, term: OfOperator) -> Any:
     x, free = with_params(b, x, term.monoid, term)
     wires = elements(b, x, term.monoid, term)
-    axis = along(wires[0], term.parameters["axis"], term)
+    (axis,) = axes_of(term.parameters["axis"], wires[0], term)
     check_params(free, wires[0], axis, term)
     exclusive, reverse = term.parameters["exclusive"], term.parameters["reverse"]
     return rebuild(b.space(x), scanned(b, term.monoid, wires, axis, exclusive, reverse, free))
@@ -335,14 +361,6 @@ def check_params(free: Sequence[Wire], element: Wire, axis: int, term: D) -> Non
 def rebuild_tree(tree: Any, leaves: list[Any], node: Callable[..., Any] = lambda *parts: parts) -> Any:
     """Leaves in the nesting of a tree: tuples, or what `node` makes of the parts."""
     return leaves.pop(0) if tree is None else node(*[rebuild_tree(part, leaves, node) for part in tree])
-
-
-def along(x: Wire, axis: int, term: D) -> int:
-    """An axis counted from the front."""
-    at = axis + x.ndim if axis < 0 else axis
-    if not 0 <= at < x.ndim:
-        raise errors.SpaceError(errors.bad_axis(axis, x.space, term))
-    return at
 
 
 @constructor("neutral", morphisms="op")
@@ -385,25 +403,17 @@ def scan(
     return OfOperator(scan, _lay, monoid, exclusive=bool(exclusive), reverse=bool(reverse), axis=axis)
 
 
-class LinearRecurrence(D):
-    """`ct.recurrence` as a term: it has no parameters."""
-
-    __slots__ = ()
-
-    def lay_out(self, b: Builder, x: Wires) -> Any:
-        if not isinstance(x, tuple) or len(x) != 2 or any(isinstance(part, tuple) for part in x):
-            raise errors.SpaceError(errors.not_a_pattern("(A, b)", b.space(x), self))
-        links, inputs = x
-        if not inputs.ndim or not inputs.space.is_float or not links.space.is_float:
-            raise errors.SpaceError(errors.wrong_recurrence(links.space, inputs.space))
-        if links.shape == inputs.shape:
-            return b.add(Recurred(((0,),)), links, inputs)[0]
-        if inputs.ndim != 2 or links.shape != (*inputs.shape, inputs.shape[1]):
-            raise errors.SpaceError(errors.wrong_recurrence(links.space, inputs.space))
-        return _matrix_recurrence(b, links, inputs)
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return "ct.recurrence"
+def _recurrence(b: Builder, x: Wires, term: D) -> Wire:
+    if not isinstance(x, tuple) or len(x) != 2 or any(isinstance(part, tuple) for part in x):
+        raise errors.SpaceError(errors.not_a_pattern("(A, b)", b.space(x), term))
+    links, inputs = x
+    if not inputs.ndim or not inputs.space.is_float or not links.space.is_float:
+        raise errors.SpaceError(errors.wrong_recurrence(links.space, inputs.space))
+    if links.shape == inputs.shape:
+        return b.add(Recurred(((0,),)), links, inputs)[0]
+    if inputs.ndim != 2 or links.shape != (*inputs.shape, inputs.shape[1]):
+        raise errors.SpaceError(errors.wrong_recurrence(links.space, inputs.space))
+    return _matrix_recurrence(b, links, inputs)
 
 
 def _matrix_recurrence(b: Builder, links: Wire, inputs: Wire) -> Wire:
@@ -422,7 +432,7 @@ def _matrix_recurrence(b: Builder, links: Wire, inputs: Wire) -> Wire:
 
 
 recurrence = documented(
-    LinearRecurrence(),
+    Named("recurrence", _recurrence),
     """`ct.recurrence(A, b)` is the linear recurrence `s_i = A_i s_{i-1} + b_i` along axis 0, with `s_{-1} = 0`.
 
 Shapes: A and b (n, ...), entry by entry, or A (n, d, d) and b (n, d), by matrices; the result has the shape of b.

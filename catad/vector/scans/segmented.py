@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from catad import errors, scalar
-from catad.category.boxes import box
+from catad.category.boxes import AlongAxis, box
 from catad.category.constructors import constructor
 from catad.category.spaces import Elements, Tensor, rebuild
 from catad.category.terms import D
@@ -27,15 +27,15 @@ from catad.vector.bins.histogram import by_bin
 from catad.vector.bins.sorted_bins import segmented
 from catad.vector.deferred import OfOperator
 from catad.vector.folds.monoid import Monoid, elements, monoid_of, parts
-from catad.vector.indexing.gather import Integers
 from catad.vector.pointwise.map import mapped
-from catad.vector.scans.scan import Scan, along, check_params, shifted, turned
+from catad.vector.scans.scan import Scan, check_params, shifted, turned
+from catad.vector.shapes.shape import axes_of
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire, Wires
 
 
-class Numbered(Integers):
+class Numbered(AlongAxis):
     """Base of boxes that number the segment of each element. Some integers, its facts, tell whether an argument is right."""
 
     arity = 1
@@ -93,9 +93,6 @@ class NumberedByFlags(Numbered):
     def numbers(self, xp: Any, given: Any) -> Any:
         return xp.moveaxis(xp.cumsum(self._starts(xp, given), axis=-1) - 1, -1, self.axis)
 
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        return b.add(NumberedByFlags(self.segments, self.axis + 1), *ins)
-
 
 @box
 class NumberedByLengths(Numbered):
@@ -132,9 +129,6 @@ class NumberedByLengths(Numbered):
         for i in range(rows):  # how many segments have ended before an element; an empty one ends where it starts
             out[i] = xp.searchsorted(ends[i], xp.arange(self.n), side="right")
         return xp.moveaxis(out.reshape(*lengths.shape[:-1], self.n), -1, self.axis)
-
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        return b.add(NumberedByLengths(self.n, self.axis + 1), *ins)
 
 
 def numbered(b: Builder, given: Any, element: Wire, by: str, segments: int, term: D) -> tuple[Wire, int]:
@@ -188,7 +182,7 @@ def _arguments(b: Builder, x: Any, term: OfOperator) -> tuple[Any, Any, list[Wir
         pattern = ", ".join([term.parameters["by"], "values", *["p"] * free])
         raise errors.SpaceError(errors.not_a_pattern(f"({pattern})", b.space(x), term))
     wires = elements(b, x[1], term.monoid, term)
-    along(wires[0], 0, term)
+    axes_of(0, wires[0], term)
     check_params(x[2:], wires[0], 0, term)
     return x[0], x[1], wires, list(x[2:])
 

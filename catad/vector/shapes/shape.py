@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import builtins
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from catad import errors
-from catad.category.boxes import Primitive, box
+from catad.category.boxes import AlongAxis, box
 from catad.category.constructors import axes as axes_
 from catad.category.constructors import constructor, integer, integers
 from catad.category.spaces import Tensor, flatten
 from catad.category.terms import D
-from catad.category.text import call
 from catad.linear.families.block import chain, grid
 from catad.linear.families.contract import contract
 from catad.linear.families.delta import delta
-from catad.linear.families.gather import spread_over
 from catad.linear.families.reindex import Axis, Reindex, Reshaped, StridedCopy, axis, whole
-from catad.linear.structure import Rule, Structure
+from catad.linear.structure import Rule, Structure, cast
 from catad.values.arrays import holds
-from catad.vector.deferred import Shaped
-from catad.vector.pointwise.operators import astype
+from catad.vector.deferred import Lay, Shaped
+from catad.vector.folds.merge_axes import unit_axes
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire, Wires
@@ -50,6 +48,30 @@ def axes_of(given: int | Sequence[int] | None, x: Wire, term: D) -> tuple[int, .
     if any(not 0 <= a < x.ndim for a in axes) or len(set(axes)) != len(axes):
         raise errors.SpaceError(errors.bad_axis(given, x.space, term))
     return axes
+
+
+def reduction(lay: Callable[[Builder, Wire, tuple[int, ...], Any], Wire]) -> Lay:
+    """A reduction over the axes of a term, from one that is given these axes; they stay with size 1 if the term keeps them."""
+
+    def laid(b: Builder, x: Wire, term: Any) -> Wire:
+        axes = axes_of(term.parameters["axis"], x, term)
+        y = lay(b, x, axes, term)
+        return unit_axes(b, y, x.shape, axes) if term.parameters["keepdims"] else y
+
+    return laid
+
+
+def summed(b: Builder, x: Wire, axes: Sequence[int]) -> Wire:
+    """The sum over some axes."""
+    labels = tuple(range(x.ndim))
+    return contract(b, [labels], [x], tuple([k for k in labels if k not in axes]), x.shape)
+
+
+def summed_as(x: Wire) -> Wire:
+    """Truth values and integers of fewer than 64 bits as integers of 64 bits, as NumPy adds and multiplies them."""
+    if x.space.is_float or x.dtype.itemsize == 8:
+        return x
+    return cast(x, np.dtype(np.uint64 if x.dtype.kind == "u" else np.int64))
 
 
 @constructor()
@@ -114,20 +136,16 @@ def sum(axis: int | Sequence[int] | None = None, keepdims: bool = False) -> D:
     >>> ct.sum()(np.array([True, True, False]))
     np.int64(2)
     """
-    axis = axes_(axis)
+    return OneArray(sum, _sum, axis=axes_(axis), keepdims=keepdims)
 
-    def lay(b: Builder, x: Wire, term: D) -> Wire:
-        if not x.space.is_float and x.dtype.itemsize < 8:
-            x = b.apply(astype(np.uint64 if x.dtype.kind == "u" else np.int64), x)
-        return _summed(b, x, axis, keepdims, term)
 
-    return OneArray(sum, lay, axis=axis, keepdims=keepdims)
+_sum = reduction(lambda b, x, axes, term: summed(b, summed_as(x), axes))
+_sum_of_elements = reduction(lambda b, x, axes, term: summed(b, x, axes))
 
 
 def sum_of_elements(axis: int | tuple[int, ...] | None, keepdims: bool = False) -> D:
     """The fold of `+` along some axes: as every operator of a fold it gives an element, so the dtype stays."""
-    lay = lambda b, x, term: _summed(b, x, axis, keepdims, term)  # noqa: E731
-    return SumOfElements(sum_of_elements, lay, axis=axis, keepdims=keepdims)
+    return SumOfElements(sum_of_elements, _sum_of_elements, axis=axis, keepdims=keepdims)
 
 
 class SumOfElements(OneArray):
@@ -139,15 +157,6 @@ class SumOfElements(OneArray):
         axis, keepdims = self.parameters["axis"], self.parameters["keepdims"]
         options = (f", axis={axis!r}" if axis != 0 else "") + (", keepdims=True" if keepdims else "")
         return f"ct.fold(ct.add, 0.0{options})"
-
-
-def _summed(b: Builder, x: Wire, axis: int | Sequence[int] | None, keepdims: bool, term: D) -> Wire:
-    summed = axes_of(axis, x, term)
-    left = tuple([a for a in range(x.ndim) if a not in summed])
-    y = contract(b, [tuple(range(x.ndim))], [x], left, x.shape)
-    if not keepdims:
-        return y
-    return b.add(Reshaped(tuple([1 if a in summed else n for a, n in enumerate(x.shape)])), y)[0]
 
 
 @constructor()
@@ -224,12 +233,13 @@ def flip(axis: int | Sequence[int] | None = None) -> D:
 
     def lay(b: Builder, x: Wire, term: D) -> Wire:
         reversed_ = axes_of(axis, x, term)
-        return moved(b, x, [_flipped(n) if a in reversed_ else whole(n) for a, n in enumerate(x.shape)])
+        return moved(b, x, [flipped(n) if a in reversed_ else whole(n) for a, n in enumerate(x.shape)])
 
     return OneArray(flip, lay, axis=axis)
 
 
-def _flipped(n: int) -> Axis:
+def flipped(n: int) -> Axis:
+    """The move of an axis that reverses it."""
     return axis_(n, n, n - 1, -1, 0, 1, n)
 
 
@@ -297,7 +307,7 @@ def pad(before: int, after: int, value: float = 0.0, axis: int = 0) -> D:
 
 
 @box
-class Concatenate(Primitive):
+class Concatenate(AlongAxis):
     """Several arrays after each other along one axis. Jacobian: a row of pads, which tile the result."""
 
     axis: int
@@ -322,8 +332,6 @@ class Concatenate(Primitive):
         return xp.concatenate(arrays, axis=self.axis)
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
-        if not outs[0].is_float:
-            return None
         at, total, start = self.axis, outs[0].shape[self.axis], 0
         parts, dom = [], []
         for space in ins:
@@ -335,10 +343,6 @@ class Concatenate(Primitive):
                 dom.append(space)
             start += n
         return Rule(_converted(parts, dom, outs))
-
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
-        return b.add(Concatenate(self.axis + 1, self.count), *carried)
 
 
 def _converted(parts: Sequence[Reindex], dom: Sequence[Tensor], cod: Sequence[Tensor]) -> Any:
@@ -353,31 +357,22 @@ def _converted(parts: Sequence[Reindex], dom: Sequence[Tensor], cod: Sequence[Te
     return grid([row], dom, cod)
 
 
-class Joined(D):
-    """`concatenate` and `stack` of all leaves of a product."""
+def _joined(new: bool) -> Lay:
+    """`concatenate` of all leaves of a product, and `stack`, along a new axis."""
 
-    __slots__ = ("axis", "new")
-
-    def __init__(self, axis: int, new: bool) -> None:
-        self.axis, self.new = axis, new
-
-    def data(self) -> Hashable:
-        return (self.axis, self.new)
-
-    def lay_out(self, b: Builder, x: Wires) -> Any:
-        leaves = flatten(x)
+    def lay(b: Builder, x: Wires, term: Any) -> Wire:
+        leaves, axis = flatten(x), term.parameters["axis"]
         if not leaves:
-            raise errors.SpaceError(errors.nothing_to_join(self))
-        ndim = leaves[0].ndim + self.new
-        at = self.axis + ndim if self.axis < 0 else self.axis
+            raise errors.SpaceError(errors.nothing_to_join(term))
+        ndim = leaves[0].ndim + new
+        at = axis + ndim if axis < 0 else axis
         if not 0 <= at < ndim:
-            raise errors.SpaceError(errors.bad_axis(self.axis, leaves[0].space, self))
-        if self.new:
+            raise errors.SpaceError(errors.bad_axis(axis, leaves[0].space, term))
+        if new:
             leaves = [b.add(Reshaped((*w.shape[:at], 1, *w.shape[at:])), w)[0] for w in leaves]
         return b.add(Concatenate(at, len(leaves)), *leaves)[0]
 
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return call(stack if self.new else concatenate, name, axis=self.axis)
+    return lay
 
 
 @constructor()
@@ -392,7 +387,7 @@ def concatenate(axis: int = 0) -> D:
     >>> ct.concatenate()(np.zeros(1), np.ones(2))
     array([0., 1., 1.])
     """
-    return Joined(integer(axis, "an axis"), False)
+    return Shaped(concatenate, _joined(False), axis=integer(axis, "an axis"))
 
 
 @constructor()
@@ -406,4 +401,4 @@ def stack(axis: int = 0) -> D:
     >>> ct.stack()(1.0, 2.0)
     array([1., 2.])
     """
-    return Joined(integer(axis, "an axis"), True)
+    return Shaped(stack, _joined(True), axis=integer(axis, "an axis"))

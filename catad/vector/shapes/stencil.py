@@ -10,12 +10,13 @@ inside the array, and the entries with which the boundary replaces the others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from catad import errors
+from catad.category.boxes import of_fields
 from catad.category.constructors import constructor, integer
 from catad.category.terms import D
 from catad.category.text import call
@@ -23,8 +24,7 @@ from catad.category.wiring import share
 from catad.linear.families.reindex import Axis, whole
 from catad.linear.families.reindex import axis as ap
 from catad.vector.pointwise.map import MapOf
-from catad.vector.scans.scan import along
-from catad.vector.shapes.shape import Concatenate, moved
+from catad.vector.shapes.shape import Concatenate, axes_of, moved
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire, Wires
@@ -34,22 +34,20 @@ Offset = tuple[int, ...]
 
 
 @share
+@of_fields
 class Stencil(D):
     """`ct.stencil(...)`; the child is the map of the function."""
 
-    __slots__ = ("axis", "boundary", "children", "offsets", "one")
-    children: tuple[D, ...]
-
-    def __init__(self, fn: MapOf, offsets: tuple[Offset, ...], one: bool, boundary: str, axis: int) -> None:
-        self.children, self.offsets, self.one, self.boundary, self.axis = (fn,), offsets, one, boundary, axis
-
-    def data(self) -> Hashable:
-        return (self.offsets, self.one, self.boundary, self.axis)
+    fn: D
+    offsets: tuple[Offset, ...]
+    one: bool
+    boundary: str
+    axis: int
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         if isinstance(x, tuple):
             raise errors.SpaceError(errors.not_a_tensor(b.space(x), self))
-        first = along(x, self.axis, self)
+        (first,) = axes_of(self.axis, x, self)
         if first + len(self.offsets[0]) > x.ndim:
             raise errors.SpaceError(errors.offsets_without_axes(len(self.offsets[0]), first, x.space, self))
         copies = []
@@ -58,7 +56,7 @@ class Stencil(D):
             for k, o in enumerate(offset):
                 copy = self._shifted(b, copy, first + k, o)
             copies.append(copy)
-        return b.apply(self.children[0], copies[0] if len(copies) == 1 else tuple(copies))
+        return b.apply(self.fn, copies[0] if len(copies) == 1 else tuple(copies))
 
     def _shifted(self, b: Builder, x: Wire, axis: int, o: int) -> Wire:
         """`y[i] = x[i + o]` along an axis."""
@@ -72,7 +70,7 @@ class Stencil(D):
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         offsets = tuple([o for (o,) in self.offsets]) if self.one else self.offsets
-        return call(stencil, name, part(self.children[0]), offsets=offsets, boundary=self.boundary, axis=self.axis)
+        return call(stencil, name, part(self.fn), offsets=offsets, boundary=self.boundary, axis=self.axis)
 
 
 def _pieces(n: int, o: int, boundary: str) -> list[Axis]:
@@ -143,7 +141,7 @@ def stencil(
     """
     read, one = _read(offsets)
     if boundary not in BOUNDARIES:
-        raise errors.ArgumentError(errors.no_such_boundary(boundary, BOUNDARIES))
+        raise errors.ArgumentError(errors.no_such("boundary of a stencil", boundary, BOUNDARIES))
     mapped = fn if isinstance(fn, MapOf) else MapOf(fn)
     if mapped.function is not None and len(mapped.function.param_trees) != len(read):
         raise errors.SpaceError(errors.wrong_neighbour_count(len(mapped.function.param_trees), len(read), fn))

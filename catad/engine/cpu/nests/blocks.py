@@ -17,7 +17,7 @@ from catad.engine.cpu.nests.nest import METADATA, Nest
 from catad.engine.cpu.nests.streaming import BLOCK, stream
 from catad.engine.stages.body import Body
 from catad.engine.stages.scan_of_tiles import joins
-from catad.engine.text.cascade import copy, join
+from catad.engine.text.cascade import Doubt, Numbers, copy, join
 from catad.engine.text.places import Guarded
 from catad.scalar.printing.llvm_writer import llvm_type
 
@@ -33,7 +33,10 @@ def pieces(body: Body) -> int:
 
 
 class Totals(Folds):
-    """A kernel of tiles. `kernel` folds those from the first to the last, `finish` joins each with all before it in its row."""
+    """A kernel of tiles. `kernel` folds those from the first to the last, `finish` joins each with all before it in its row.
+
+    Its table ends with where there may be doubt about that.
+    """
 
     chains = 4  # elements of several numbers are as many streams from memory for each
 
@@ -43,26 +46,33 @@ class Totals(Folds):
         tiles = self._tiles()
         slots = {(k, i): w.slot(llvm_type(dtype)) for k, i, dtype in self.states}
 
+        doubt = Doubt(w, w.set(f"inttoptr i64 {self.entry(self.length + 2)} to ptr"), results=False)
+
         def state(k: int, i: int) -> str:
             return slots[k, i]
 
-        def step(unit: str) -> None:
-            join(w, self.body, state, self._total(unit), state)
-            copy(w, self.body, state, self._total(unit))
+        def total(unit: str) -> Numbers:
+            own = self._total(unit)
+            for k, i, dtype in self.states:
+                doubt.infinite(w.set(f"load {llvm_type(dtype)}, ptr {own(k, i)}"), dtype)
+            return own
 
-        def row(r: str) -> None:
+        with w.each("%first", "%last") as r:
             begin = w.set(f"mul i64 {r}, {tiles}")
-            copy(w, self.body, self._total(begin), state)
-            w.loop(w.set(f"add i64 {begin}, 1"), w.set(f"add i64 {begin}, {tiles}"), step)
-
-        w.loop("%first", "%last", row)
+            copy(w, self.body, total(begin), state)
+            with w.each(w.set(f"add i64 {begin}, 1"), w.set(f"add i64 {begin}, {tiles}")) as unit:
+                join(w, self.body, state, total(unit), state, doubt)
+                copy(w, self.body, state, self._total(unit))
         text = w.text("finish", "ptr noalias readonly %t, i64 %first, i64 %last, i64 %b, i64 %e")
         self.w = inner
         return text
 
 
 class Blocks(Nest):
-    """A kernel of blocks. Its table ends with the address of the totals, the tiles and blocks of a line, and a block's size."""
+    """A kernel of blocks. Its table ends with the address of the totals, the tiles and blocks of a line, and a block's size.
+
+    A line that is one block is gone through from its beginning, without the totals.
+    """
 
     def text(self) -> str:
         found = joins(self.body)
@@ -105,7 +115,8 @@ class Blocks(Nest):
         interleaved, positions = "false", self._positions
         if count > 1:
             tiles = w.set(f"udiv i64 {w.set('sub i64 %e, %b')}, {TILE * count}")
-            interleaved = w.set(f"and i1 {w.set(f'icmp sgt i64 {tiles}, 0')}, {self.holds(positions, start, '%e')}")
+            several = w.set(f"and i1 {w.set(f'icmp sgt i64 {tiles}, 0')}, {w.set(f'icmp sgt i64 {self._end(2)}, 1')}")
+            interleaved = w.set(f"and i1 {several}, {self.holds(positions, start, '%e')}")
             w.when(interleaved, lambda: self._interleaved(states, tiles, skipped))
 
         def part(begin: str, end: str, guarded: Guarded) -> None:
@@ -142,26 +153,21 @@ class Blocks(Nest):
             self._load_states(own, w.set(f"add i64 %u, {w.set(f'mul i64 {tiles}, {k}')}"))
 
         for own, begin in zip(states[1:], begins[1:], strict=True):
-            w.loop("0", skipped, lambda s, own=own, begin=begin: self._at(own, begin, False, False))  # type: ignore[misc]
+            with w.each("0", skipped):
+                self._at(own, begin, False, False)
         buffers = [self._buffers() for _ in begins] if self.kernel.streaming else None
 
-        def tile(t: str) -> None:
-            """A tile of each piece, from where the totals before it lead: a running sum is no worse than in one tile."""
+        with w.each("0", tiles) as t:  # each from where the totals before it lead: a running sum is no worse than in one tile
             later, first = w.set(f"icmp ne i64 {t}, 0"), w.set(f"mul i64 {t}, {TILE}")
-
-            def again() -> None:
+            with w.where(later):
                 for k, own in enumerate(states):
                     before = w.set(f"mul i64 {tiles}, {k}")
                     self._load_states(own, w.set(f"add i64 %u, {w.set(f'add i64 {before}, {t}')}"))
-
-            w.when(later, again)
             last, first = w.set(f"add i64 {first}, {TILE}"), w.set(f"select i1 {later}, i64 {first}, i64 {skipped}")
             if buffers is None:
                 w.loop(first, last, lambda s: self._step(states, begins, s))
             else:
                 self._pieces_streamed(states, begins, first, last, buffers)
-
-        w.loop("0", tiles, tile)
         w.loop(w.set(f"add i64 {begins[-1]}, {size}"), "%e", lambda i: self._at(states[-1], i, False, False))
 
     def _step(
@@ -176,19 +182,15 @@ class Blocks(Nest):
     ) -> None:
         """The steps from the first to the last in blocks; streaming stores write their results from buffers."""
         w = self.w
-
-        def block(start: str) -> None:
+        with w.each(first, last, BLOCK) as start:
             stop = w.least(w.set(f"add i64 {start}, {BLOCK}"), last)
-
-            def step(s: str) -> None:
+            with w.each(start, stop) as s:
                 up, down = w.set(f"sub i64 {s}, {start}"), w.set(f"sub i64 {w.set(f'sub i64 {stop}, 1')}, {s}")
                 at = {"c": up, "r": down}
                 beside = [
                     {j: self._gep(j, base, at[self.kernel.classes[j]]) for j, base in held.items()} for held in buffers
                 ]
                 self._step(states, begins, s, beside)
-
-            w.loop(start, stop, step)
             count = w.set(f"sub i64 {stop}, {start}")
             for begin, held in zip(begins, buffers, strict=True):
                 ends = w.set(f"add i64 {begin}, {start}"), w.set(f"sub i64 {w.set(f'add i64 {begin}, {stop}')}, 1")
@@ -196,5 +198,3 @@ class Blocks(Nest):
                     low = self.address(j, f"%a{j}", ends[self.kernel.classes[j] == "r"], "")
                     size = w.set(f"mul i64 {count}, {np.dtype(self.arrays[j].dtype).itemsize}")
                     stream(w, low, base, size)
-
-        w.loop(first, last, block, BLOCK)

@@ -136,13 +136,11 @@ class Folds(Nest):
         def more(state: Numbers, total: Numbers) -> None:
             join(w, body, total, state, total)
 
-        def one(start: str, stop: str) -> None:
-            leaf(start, stop)
-            first = w.set(f"icmp eq i64 {start}, 0")
-            w.either(first, lambda: each(begin), lambda: each(more))
-
         if rounds(body):
-            leaves(w, "0", end, one, size)
+            with leaves(w, "0", end, size) as (start, stop):
+                leaf(start, stop)
+                first = w.set(f"icmp eq i64 {start}, 0")
+                w.either(first, lambda: each(begin), lambda: each(more))
         else:
             leaf("0", end)
             each(begin)
@@ -207,7 +205,7 @@ class Folds(Nest):
         sizes = [self.size(k) for k in outer]
         tiles = self._tiles()
 
-        def row(r: str) -> None:
+        with w.each("%first", "%last") as r:
             begin = w.set(f"mul i64 {r}, {tiles}")
 
             def pair(left: str, right: str) -> None:
@@ -219,8 +217,6 @@ class Folds(Nest):
             for j, sink in enumerate(self.body.sinks):
                 if isinstance(sink.value, FoldResult):
                     self._store_total(j, np.dtype(sink.dtype), index, self._total(begin)(*sink.value))
-
-        w.loop("%first", "%last", row)
         text = w.text("finish", "ptr noalias readonly %t, i64 %first, i64 %last, i64 %b, i64 %e")
         self.w = inner
         return text

@@ -97,17 +97,15 @@ class Nest(Places):
             given += [f"i64 {position}" for position in self.positions(index)]
             w.do(f"call void @row({', '.join(given)})")
 
-        def block(start: str) -> None:
-            stop = w.least(w.set(f"add i64 {start}, {ROWS}"), "%last")
-
-            def piece(begin: str, end: str, free: str, holds: Sequence[str]) -> None:
-                own = [f"i64 {begin}", f"i64 {end}", *[f"i1 {one}" for one in (free, *holds)]]
-                w.loop(start, stop, lambda unit: row(unit, own))
-
-            self._pieces("%b", "%e", self.positions(["0"] * self.kernel.outer), piece)
-
         if self._hoisted:
-            w.loop("%first", "%last", block, ROWS)
+            with w.each("%first", "%last", ROWS) as start:
+                stop = w.least(w.set(f"add i64 {start}, {ROWS}"), "%last")
+
+                def piece(begin: str, end: str, free: str, holds: Sequence[str]) -> None:
+                    own = [f"i64 {begin}", f"i64 {end}", *[f"i1 {one}" for one in (free, *holds)]]
+                    w.loop(start, stop, lambda unit: row(unit, own))
+
+                self._pieces("%b", "%e", self.positions(["0"] * self.kernel.outer), piece)
         else:
             w.loop("%first", "%last", row)
         if self.kernel.streaming:
@@ -167,7 +165,7 @@ class Nest(Places):
         w = self.w
         ends = [one for interval in self.intervals(positions) for one in interval]
 
-        def run(start: str) -> str:
+        with w.onwards(begin, end) as (start, at):
             stop = end
             for one in ends:
                 ahead = w.set(f"icmp sgt i64 {one}, {start}")
@@ -178,10 +176,7 @@ class Nest(Places):
                 usual = w.set(f"xor i1 {one}, true") if guard in self.kernel.rare else one
                 free = w.set(f"and i1 {free}, {usual}")
             piece(start, stop, free, holds)
-            return stop
-
-        with w.onwards(begin, end) as (start, at):
-            w.do(f"store i64 {run(start)}, ptr {at}")
+            w.do(f"store i64 {stop}, ptr {at}")
 
     @property
     def _hoisted(self) -> bool:
@@ -232,21 +227,14 @@ class Nest(Places):
     def _streamed(self, block: Callable[[str, str], None], buffers: dict[int, str]) -> None:
         """The blocks of the row, each computed into a buffer and then written by streaming stores."""
         w = self.w
-
-        def out(start: str, stop: str) -> None:
-            count = w.set(f"sub i64 {stop}, {start}")
-            for j, base in buffers.items():
-                if j - len(self.body.sources) in unread(self.body):
-                    continue
-                size = w.set(f"mul i64 {count}, {np.dtype(self.arrays[j].dtype).itemsize}")
-                stream(w, self._gep(j, f"%a{j}", start), base, size)
-
-        def one(start: str) -> None:
+        with w.each("0", "%e", BLOCK) as start:
             stop = w.least(w.set(f"add i64 {start}, {BLOCK}"), "%e")
             block(start, stop)
-            out(start, stop)
-
-        w.loop("0", "%e", one, BLOCK)
+            count = w.set(f"sub i64 {stop}, {start}")
+            for j, base in buffers.items():
+                if j - len(self.body.sources) not in unread(self.body):
+                    size = w.set(f"mul i64 {count}, {np.dtype(self.arrays[j].dtype).itemsize}")
+                    stream(w, self._gep(j, f"%a{j}", start), base, size)
 
     def _line(self) -> None:
         """States along the innermost loop, in stack slots; the first step by itself."""
@@ -270,12 +258,10 @@ class Nest(Places):
                 w.loop(begin, end, lambda i: element(i, guarded))
                 return
 
-            def leaf(start: str, stop: str) -> None:
+            with leaves(w, begin, end) as (start, stop):
                 self._next_leaf(cascade, start, begin)
                 element(start, guarded, anew=True)
                 w.loop(w.set(f"add i64 {start}, 1"), stop, lambda i: element(i, guarded))
-
-            leaves(w, begin, end, leaf)
 
         if cascade is not None and folds_alone(self.body) and not self.guards and n.isdigit():
             part("0", n, False)
@@ -316,7 +302,11 @@ class Nest(Places):
         def block(start: str, first: bool = False) -> None:
             w.loop("0", str(STATES), lambda lane: element(w.set(f"add i64 {start}, {lane}"), lane, first))
 
-        def part(k: str) -> None:
+        n = self.size(loop)
+        long = w.set(f"icmp sgt i64 {n}, {ONCE}")
+        half = w.set(f"lshr i64 {n}, 1")
+        cut = w.set(f"select i1 {long}, i64 {w.set(f'and i64 {half}, {-STATES}')}, i64 {n}")
+        with w.each("0", w.set(f"select i1 {long}, i64 2, i64 1")) as k:
             first = w.set(f"icmp eq i64 {k}, 0")
             begin, end = (w.set(f"select i1 {first}, i64 {a}, i64 {b}") for a, b in (("0", cut), (cut, n)))
             whole = w.set(f"and i64 {w.set(f'sub i64 {end}, {begin}')}, {-STATES}")
@@ -327,14 +317,7 @@ class Nest(Places):
                 for lane in range(0, STATES, 2 * gap):
                     join(w, self.body, state(str(lane)), state(str(lane + gap)), state(str(lane)))
             w.loop(last, end, lambda i: element(i, "0"))
-            w.when(first, lambda: copy(w, self.body, state("0"), total))
-            w.when(w.set(f"xor i1 {first}, true"), lambda: join(w, self.body, total, state("0"), total))
-
-        n = self.size(loop)
-        long = w.set(f"icmp sgt i64 {n}, {ONCE}")
-        half = w.set(f"lshr i64 {n}, 1")
-        cut = w.set(f"select i1 {long}, i64 {w.set(f'and i64 {half}, {-STATES}')}, i64 {n}")
-        w.loop("0", w.set(f"select i1 {long}, i64 2, i64 1"), part)
+            w.either(first, lambda: copy(w, self.body, state("0"), total), lambda: join(w, self.body, total, state("0"), total))
         self._store_folds(total, lambda j: bases[j])
 
     def _lanes(self) -> None:
@@ -348,7 +331,7 @@ class Nest(Places):
         def state(at: str) -> Callable[[int, int], str]:
             return lambda k, j: w.set(f"getelementptr inbounds {rooms[k, j][1]}, ptr {rooms[k, j][0]}, i64 {at}")
 
-        def chunk(start: str) -> None:
+        with w.each("%b", "%e", WIDTH) as start:
             stop = w.least(w.set(f"add i64 {start}, {WIDTH}"), "%e")
             count = w.set(f"sub i64 {stop}, {start}")
 
@@ -359,21 +342,13 @@ class Nest(Places):
                 bases, positions = self._at_step(s, [f"%a{j}" for j in range(len(self.arrays))], self._positions, along, axis)
 
                 def part(begin: str, end: str, guarded: Guarded) -> None:
-                    def element(i: str) -> None:
+                    with w.each(begin, end) as i:
                         self.element(i, bases, strides, positions, guarded, states(i)).run(first, anew)
-
-                    w.loop(begin, end, element)
 
                 self._split(start, stop, positions, part)
 
             cascade = Cascade(w, self.body, WIDTH, state, lambda: w.each("0", count)) if rounds(self.body) else None
             self._along(n, step, cascade)
             if any(isinstance(sink.value, FoldResult) for sink in self.body.sinks):
-                bases = [f"%a{j}" for j in range(len(self.arrays))]
-                w.loop(
-                    start,
-                    stop,
-                    lambda i: self._store_folds(states(i), lambda j: self.address(j, bases[j], i, strides[j])),
-                )
-
-        w.loop("%b", "%e", chunk, WIDTH)
+                with w.each(start, stop) as i:
+                    self._store_folds(states(i), lambda j: self.address(j, f"%a{j}", i, strides[j]))

@@ -11,55 +11,37 @@ from catad.scalar.printing.llvm_writer import Writer
 
 BLOCK = 128  # indices whose results are held in a cache before they are written: work on the next block hides short bursts only
 VECTOR = 64  # bytes of one streaming store
-_PAST = f"""
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-declare i64 @llvm.umin.i64(i64, i64)
-define internal void @past(ptr noalias %to, ptr noalias %from, i64 %size) noinline {{
-entry:
-  %address = ptrtoint ptr %to to i64
-  %negative = sub i64 0, %address
-  %gap = and i64 %negative, {VECTOR - 1}
-  %before = call i64 @llvm.umin.i64(i64 %gap, i64 %size)
-  %ragged = icmp ne i64 %before, 0
-  br i1 %ragged, label %first, label %begin
-first:
-  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %before, i1 false)
-  br label %begin
-begin:
-  %left = sub i64 %size, %before
-  %whole = and i64 %left, {-VECTOR}
-  %to0 = getelementptr i8, ptr %to, i64 %before
-  %from0 = getelementptr i8, ptr %from, i64 %before
-  br label %head
-head:
-  %i = phi i64 [ 0, %begin ], [ %next, %body ]
-  %more = icmp slt i64 %i, %whole
-  br i1 %more, label %body, label %rest
-body:
-  %f = getelementptr i8, ptr %from0, i64 %i
-  %v = load <{VECTOR // 4} x i32>, ptr %f, align 1
-  %t = getelementptr i8, ptr %to0, i64 %i
-  store <{VECTOR // 4} x i32> %v, ptr %t, align {VECTOR}, !nontemporal !1
-  %next = add nsw i64 %i, {VECTOR}
-  br label %head
-rest:
-  %after = sub i64 %left, %whole
-  %ends = icmp ne i64 %after, 0
-  br i1 %ends, label %last, label %done
-last:
-  %to1 = getelementptr i8, ptr %to0, i64 %whole
-  %from1 = getelementptr i8, ptr %from0, i64 %whole
-  call void @llvm.memcpy.p0.p0.i64(ptr %to1, ptr %from1, i64 %after, i1 false)
-  br label %done
-done:
-  ret void
-}}
-"""
+
+
+def _past(w: Writer) -> str:
+    """The function that writes so many bytes past the caches."""
+    w.support["memcpy"] = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
+
+    def both(at: str) -> list[str]:
+        return [w.set(f"getelementptr i8, ptr {base}, i64 {at}") for base in ("%to", "%from")]
+
+    def ragged(begin: str, size: str) -> None:
+        with w.where(w.set(f"icmp ne i64 {size}, 0")):
+            to, source = both(begin)
+            w.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {source}, i64 {size}, i1 false)")
+
+    negative = w.set(f"sub i64 0, {w.set('ptrtoint ptr %to to i64')}")
+    before = w.intrinsic("llvm.umin.i64", "i64", f"i64 {w.set(f'and i64 {negative}, {VECTOR - 1}')}", "i64 %size")
+    ragged("0", before)
+    left = w.set(f"sub i64 %size, {before}")
+    end = w.set(f"add i64 {before}, {w.set(f'and i64 {left}, {-VECTOR}')}")
+    with w.each(before, end, VECTOR) as i:
+        to, source = both(i)
+        vector = w.set(f"load <{VECTOR // 4} x i32>, ptr {source}, align 1")
+        w.do(f"store <{VECTOR // 4} x i32> {vector}, ptr {to}, align {VECTOR}, !nontemporal !1")
+    ragged(end, w.set(f"sub i64 %size, {end}"))
+    return w.text("past", "ptr noalias %to, ptr noalias %from, i64 %size", "internal", "noinline")
 
 
 def stream(w: Writer, to: str, buffer: str, size: str) -> None:
     """Write so many bytes of a buffer; the module must end with `nest.METADATA`, the function with `settle`."""
-    w.support["past"] = _PAST
+    if "past" not in w.support:
+        w.support["past"] = _past(w.beside())
     w.do(f"call void @past(ptr {to}, ptr {buffer}, i64 {size})")
 
 

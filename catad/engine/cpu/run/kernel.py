@@ -5,8 +5,7 @@ from __future__ import annotations
 import ctypes
 import time
 from array import array
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -59,22 +58,6 @@ class Code:
             self._use(target.compiled(made.text, tuple(made.entries), key, made.level), made)
             self.seconds += time.perf_counter() - begun
             self.left = 0
-
-    def run(self, name: str, table: array[int], part: tuple[int, ...], work: int) -> None:
-        """A function on a part of its work; `table` has numbers of 64 bits.
-
-        `work` are the indices that it runs, 0 where this belongs to the run of another function.
-        """
-        if self.left and work:
-            self.account(work)
-        self.guarded(partial(self.calls[name], table.buffer_info()[0], *part))
-
-    def guarded(self, call: Callable[[], None]) -> None:
-        """Call what runs this code, so that Ctrl-C ends loops that may never end."""
-        if self.stop is None:
-            call()
-        else:
-            self.stop.run(call)
 
     def account(self, work: int) -> None:
         """Count a run of quick code; compile in full where that pays, in the background if that is how "auto" compiles."""

@@ -3,12 +3,12 @@
 Loading a kernel from the cache should not wait for a 170 MB library, and memory of code that nobody refers to should go back to
 the system. Both are easy for position-independent ELF objects of x86-64 (System V ABI, AMD64 supplement, section 4.4): sections
 are laid out one after another, relocations are sums of a symbol, an addend and the place, and calls of other libraries go
-through a jump at the end of the code. In a new process with all kernels on disk, the first gradient takes 64 ms of the
+through a jump behind the code. In a new process with all kernels on disk, the first gradient takes 64 ms of the
 processor with this loader and 97 ms with LLVM's (`examples/experiments/start_up.py`, medians of 15 processes each).
 
     S + A          R_X86_64_64                 S the symbol's address
     S + A - P      R_X86_64_PC32, PLT32, PC64  P the place that is patched, A the addend
-    G + A - P      R_X86_64_GOTPCREL*          G a slot that holds the address of the symbol
+    G + A - P      R_X86_64_GOTPCREL*          G a place that holds the address of the symbol
 
 `placeable` says whether this platform is served; an object with anything else in it raises `Unplaceable`. Then LLVM's own
 loader does the work (`target`).
@@ -30,9 +30,9 @@ _ALLOC, _WRITE = 2, 1  # section flags SHF_ALLOC, SHF_WRITE
 _PROGBITS, _SYMTAB, _RELA, _NOBITS, _UNWIND = 1, 2, 4, 8, 0x70000001  # section types
 _R_64, _R_PC32, _R_PLT32, _R_GOTPCREL, _R_PC64, _R_GOTPCRELX, _R_REX_GOTPCRELX = 1, 2, 4, 9, 24, 41, 42
 _GOT = (_R_GOTPCREL, _R_GOTPCRELX, _R_REX_GOTPCRELX)
-_JUMP = b"\xff\x25\x00\x00\x00\x00"  # jmp through the eight bytes that follow
+_JUMP = b"\xff\x25\xf2\xff\xff\xff"  # jmp through the eight bytes before it
 _ADDRESS, _DISTANCE = struct.Struct("<Q"), struct.Struct("<i")
-_STUB = 16  # the jump, its target, two bytes of padding: the address of the target, at 6, need not be aligned
+_ENTRY = 16  # bytes of the table of symbols: an address, the jump there, at 8, and two of padding
 
 
 class Unplaceable(Exception):
@@ -119,20 +119,16 @@ def _place(code: bytes) -> Placed:
     sections = _sections(code)
     symbols = _symbols(code, sections)
     relocations = _relocations(code, sections)
-    outside = {symbols[k].name: _STUB * n for n, k in enumerate(_used(relocations, symbols, outside=True))}
-    slots = {k: 8 * n for n, k in enumerate(_used(relocations, symbols, outside=False))}
-    starts, fixed, total = _layout(sections, _STUB * len(outside) + 8 * len(slots))
-    stubs = fixed - _STUB * len(outside) - 8 * len(slots)
-    got = stubs + _STUB * len(outside)
-    targets = _resolved(outside)
+    entries = {k: _ENTRY * n for n, k in enumerate(_listed(relocations, symbols))}
+    starts, fixed, total = _layout(sections, _ENTRY * len(entries))
+    table = fixed - _ENTRY * len(entries)
+    targets = _resolved([symbols[k].name for k in entries if not symbols[k].section])
 
     memory = _fresh(max(total, _PAGE))
     base = ctypes.addressof(ctypes.c_char.from_buffer(memory))
     for k, start in starts.items():
         if sections[k].kind != _NOBITS:
             memory[start : start + sections[k].size] = code[sections[k].offset : sections[k].offset + sections[k].size]
-    for name, offset in outside.items():
-        memory[stubs + offset : stubs + offset + 14] = _JUMP + _ADDRESS.pack(targets[name])
 
     @cache
     def value(k: int) -> int:
@@ -140,8 +136,8 @@ def _place(code: bytes) -> Placed:
         name, section, offset = symbols[k]
         return base + starts[section] + offset if section else targets[name]
 
-    for k, slot in slots.items():
-        _ADDRESS.pack_into(memory, got + slot, value(k))
+    for k, entry in entries.items():
+        memory[table + entry : table + entry + 14] = _ADDRESS.pack(value(k)) + _JUMP
     for section, offset, kind, symbol, addend in relocations:
         at = starts[section] + offset
         if kind == _R_64:
@@ -150,11 +146,11 @@ def _place(code: bytes) -> Placed:
             _ADDRESS.pack_into(memory, at, (value(symbol) + addend - base - at) % 2**64)
         else:
             if kind in _GOT:
-                to = got + slots[symbol]
+                to = table + entries[symbol]
             elif symbols[symbol].section:
                 to = value(symbol) - base
             else:
-                to = stubs + outside[symbols[symbol].name]
+                to = table + entries[symbol] + 8
             _DISTANCE.pack_into(memory, at, to + addend - at)
     _protect(memory, fixed)
     return Placed(memory, {s.name: base + starts[s.section] + s.value for s in symbols if s.name and s.section in starts})
@@ -203,24 +199,22 @@ def _relocations(code: bytes, sections: list[_Section]) -> list[tuple[int, int, 
     return found
 
 
-def _used(relocations: list[tuple[int, int, int, int, int]], symbols: list[_Symbol], *, outside: bool) -> list[int]:
-    """The symbols that need a stub (`outside`: they are called elsewhere) or else a slot for their address."""
-    found: dict[object, int] = {}
+def _listed(relocations: list[tuple[int, int, int, int, int]], symbols: list[_Symbol]) -> list[int]:
+    """The symbols whose address is looked up: they are in other libraries, or their address is read."""
+    found = []
     for kind, symbol in dict.fromkeys((kind, symbol) for _, _, kind, symbol, _ in relocations):
         elsewhere = symbols[symbol].section == 0
         if symbols[symbol].section >= 0xFF00 or (elsewhere and not symbols[symbol].name):
             raise Unplaceable("an absolute or common symbol")
         if elsewhere and kind in (_R_PC32, _R_PC64):
             raise Unplaceable("data of another library")
-        if outside and elsewhere:
-            found.setdefault(symbols[symbol].name, symbol)
-        elif not outside and kind in _GOT:
-            found.setdefault(symbol, symbol)
-    return list(found.values())
+        if elsewhere or kind in _GOT:
+            found.append(symbol)
+    return [*dict.fromkeys(found)]
 
 
-def _layout(sections: list[_Section], tables: int) -> tuple[dict[int, int], int, int]:
-    """The start of each section; the end of the fixed part (its last `tables` bytes are free); the size of all."""
+def _layout(sections: list[_Section], table: int) -> tuple[dict[int, int], int, int]:
+    """The start of each section; the end of the fixed part (its last `table` bytes are free); the size of all."""
     starts: dict[int, int] = {}
     at = 0
     for writable in (False, True):
@@ -232,13 +226,13 @@ def _layout(sections: list[_Section], tables: int) -> tuple[dict[int, int], int,
                 starts[k] = at
                 at += section.size
         if not writable:
-            at = fixed = -(-at // 16) * 16 + tables
+            at = fixed = -(-at // 16) * 16 + table
             if any(_kept(section) and section.flags & _WRITE for section in sections):
                 at = -(-at // _PAGE) * _PAGE
     return starts, fixed, at
 
 
-def _resolved(names: dict[str, int]) -> dict[str, int]:
+def _resolved(names: list[str]) -> dict[str, int]:
     """The addresses of functions in the libraries of this process."""
     found, missing = {}, []
     for name in names:

@@ -10,170 +10,22 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from array import array
-from collections.abc import Callable, Sequence
-from functools import cache, cached_property, partial
+from collections.abc import Sequence
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
 from catad.engine.cpu.run.kernel import Code, code_of
 from catad.engine.cpu.run.target import SPEED
+from catad.scalar.printing.llvm_writer import Writer
 from catad.values.buffers import address
 
 SPINS = 1 << 16  # looks at a word, some fifty microseconds, before a thread waits: the next pass is often not far
 _WORDS = ("wanted", "inside", "next", "count", "kernel", "table", "parts", "busy")  # of 64 bits each, at the beginning
-_MUTEX, _WORK, _DONE, _SIZE = 128, 256, 384, 512  # bytes: where the mutex and the conditions lie, and the size of all
+_LATER = {"mutex": 128, "work": 256, "done": 384}  # bytes: where the mutex and the conditions lie
+_SIZE = 512  # bytes of all
 _CALLED = ("mutex_init", "cond_init", "mutex_lock", "mutex_unlock", "cond_wait", "cond_broadcast")
-_PLACES = "\n".join(
-    [
-        *[f"  %{name} = getelementptr i64, ptr %pool, i64 {k}" for k, name in enumerate(_WORDS)],
-        f"  %mutex = getelementptr i8, ptr %pool, i64 {_MUTEX}",
-        f"  %work = getelementptr i8, ptr %pool, i64 {_WORK}",
-        f"  %done = getelementptr i8, ptr %pool, i64 {_DONE}",
-    ]
-)
-_TEXT = f"""
-declare i32 @pthread_mutex_lock(ptr)
-declare i32 @pthread_mutex_unlock(ptr)
-declare i32 @pthread_cond_wait(ptr, ptr)
-declare i32 @pthread_cond_broadcast(ptr)
-
-define internal void @call(ptr %kernel, ptr %table, ptr %parts, i64 %k) alwaysinline {{
-  %first = shl i64 %k, 2
-  %at = getelementptr i64, ptr %parts, i64 %first
-  %bt = getelementptr i64, ptr %at, i64 1
-  %ct = getelementptr i64, ptr %at, i64 2
-  %dt = getelementptr i64, ptr %at, i64 3
-  %a = load i64, ptr %at
-  %b = load i64, ptr %bt
-  %c = load i64, ptr %ct
-  %d = load i64, ptr %dt
-  call void %kernel(ptr %table, i64 %a, i64 %b, i64 %c, i64 %d)
-  ret void
-}}
-
-define internal void @take(ptr %next, i64 %n, ptr %f, ptr %t, ptr %p) {{
-entry:
-  br label %look
-look:
-  %k = atomicrmw add ptr %next, i64 1 acq_rel
-  %more = icmp slt i64 %k, %n
-  br i1 %more, label %one, label %none
-one:
-  call void @call(ptr %f, ptr %t, ptr %p, i64 %k)
-  br label %look
-none:
-  ret void
-}}
-
-define internal void @spin(ptr %place, i1 %zero) {{
-entry:
-  br label %look
-look:
-  %k = phi i64 [ 0, %entry ], [ %k1, %again ]
-  %now = load atomic volatile i64, ptr %place acquire, align 8
-  %is = icmp eq i64 %now, 0
-  %ends = icmp eq i1 %is, %zero
-  br i1 %ends, label %out, label %again
-again:
-  %k1 = add i64 %k, 1
-  %more = icmp slt i64 %k1, {SPINS}
-  br i1 %more, label %look, label %out
-out:
-  ret void
-}}
-
-define void @serve(ptr %pool) {{
-entry:
-{_PLACES}
-  br label %begin
-begin:
-  call void @spin(ptr %wanted, i1 false)
-  %l = call i32 @pthread_mutex_lock(ptr %mutex)
-  br label %look
-look:
-  %w = load i64, ptr %wanted
-  %asked = icmp sgt i64 %w, 0
-  br i1 %asked, label %help, label %wait
-wait:
-  %s = call i32 @pthread_cond_wait(ptr %work, ptr %mutex)
-  br label %look
-help:
-  %w1 = sub i64 %w, 1
-  store i64 %w1, ptr %wanted
-  %i0 = load i64, ptr %inside
-  %i1 = add i64 %i0, 1
-  store i64 %i1, ptr %inside
-  %n = load i64, ptr %count
-  %f = load ptr, ptr %kernel
-  %t = load ptr, ptr %table
-  %p = load ptr, ptr %parts
-  %u = call i32 @pthread_mutex_unlock(ptr %mutex)
-  call void @take(ptr %next, i64 %n, ptr %f, ptr %t, ptr %p)
-  %r = call i32 @pthread_mutex_lock(ptr %mutex)
-  %i2 = load i64, ptr %inside
-  %i3 = sub i64 %i2, 1
-  store i64 %i3, ptr %inside
-  %last = icmp eq i64 %i3, 0
-  br i1 %last, label %tell, label %leave
-tell:
-  %b = call i32 @pthread_cond_broadcast(ptr %done)
-  br label %leave
-leave:
-  %v = call i32 @pthread_mutex_unlock(ptr %mutex)
-  br label %begin
-}}
-
-define void @share(ptr %pool, ptr %f, ptr %t, ptr %list, i64 %threads) {{
-entry:
-{_PLACES}
-  %own = alloca i64
-  store i64 0, ptr %own
-  %n = load i64, ptr %list
-  %p = getelementptr i64, ptr %list, i64 1
-  %l = call i32 @pthread_mutex_lock(ptr %mutex)
-  %b = load i64, ptr %busy
-  %others = icmp ne i64 %b, 0
-  br i1 %others, label %alone, label %together
-alone:
-  %u = call i32 @pthread_mutex_unlock(ptr %mutex)
-  call void @take(ptr %own, i64 %n, ptr %f, ptr %t, ptr %p)
-  br label %out
-together:
-  store i64 1, ptr %busy
-  store ptr %f, ptr %kernel
-  store ptr %t, ptr %table
-  store ptr %p, ptr %parts
-  store i64 %n, ptr %count
-  store i64 0, ptr %next
-  %fewer = icmp slt i64 %n, %threads
-  %most = select i1 %fewer, i64 %n, i64 %threads
-  %helpers = sub i64 %most, 1
-  store i64 %helpers, ptr %wanted
-  %u2 = call i32 @pthread_mutex_unlock(ptr %mutex)
-  %w = call i32 @pthread_cond_broadcast(ptr %work)
-  call void @take(ptr %next, i64 %n, ptr %f, ptr %t, ptr %p)
-  call void @spin(ptr %inside, i1 true)
-  %l2 = call i32 @pthread_mutex_lock(ptr %mutex)
-  store i64 0, ptr %wanted
-  br label %end
-end:
-  %i = load i64, ptr %inside
-  %some = icmp sgt i64 %i, 0
-  br i1 %some, label %wait, label %free
-wait:
-  %s = call i32 @pthread_cond_wait(ptr %done, ptr %mutex)
-  br label %end
-free:
-  store i64 0, ptr %busy
-  %u3 = call i32 @pthread_mutex_unlock(ptr %mutex)
-  br label %out
-out:
-  ret void
-}}
-"""
-
 
 class PoolText:
     """The module of `serve(pool)` and `share(pool, kernel, table, parts, threads)`."""
@@ -182,11 +34,104 @@ class PoolText:
     bounds = 0
     level = SPEED
 
-    def __init__(self, what: Any) -> None: ...
+    def __init__(self, what: Any) -> None:
+        self.w = Writer()
 
     def text(self) -> str:
         """The text."""
-        return _TEXT
+        return self.w.module([self._serve(), self._share()])
+
+    def _serve(self) -> str:
+        """For ever: wait until a caller wants help, and take parts with it."""
+        w = self.w = self.w.beside()
+        with w.repeated(lambda: "true"):
+            self._spin("wanted", "ne")
+            self._ask("mutex_lock", "mutex")
+            with w.repeated(lambda: w.set(f"icmp sle i64 {self._read('wanted')}, 0")):
+                self._ask("cond_wait", "work", "mutex")
+            self._write("wanted", w.set(f"sub i64 {self._read('wanted')}, 1"))
+            self._write("inside", w.set(f"add i64 {self._read('inside')}, 1"))
+            pass_ = [self._read(name, "ptr") for name in ("kernel", "table", "parts")]
+            count = self._read("count")
+            self._ask("mutex_unlock", "mutex")
+            self._take(self._place("next"), count, *pass_)
+            self._ask("mutex_lock", "mutex")
+            left = w.set(f"sub i64 {self._read('inside')}, 1")
+            self._write("inside", left)
+            with w.where(w.set(f"icmp eq i64 {left}, 0")):
+                self._ask("cond_broadcast", "done")
+            self._ask("mutex_unlock", "mutex")
+        return w.text("serve", "ptr %pool")
+
+    def _share(self) -> str:
+        """Take the parts of a list together with helpers; alone where others have these."""
+        w = self.w = self.w.beside()
+        own, count = w.slot("i64", start="0"), w.set("load i64, ptr %list")
+        pass_ = "%kernel", "%table", w.set("getelementptr i64, ptr %list, i64 1")
+        self._ask("mutex_lock", "mutex")
+        others = w.set(f"icmp ne i64 {self._read('busy')}, 0")
+        with w.where(others):
+            self._ask("mutex_unlock", "mutex")
+            self._take(own, count, *pass_)
+        with w.otherwise(others):
+            self._write("busy", "1")
+            for name, value in zip(("kernel", "table", "parts"), pass_, strict=True):
+                self._write(name, value, "ptr")
+            self._write("count", count)
+            self._write("next", "0")
+            self._write("wanted", w.set(f"sub i64 {w.least(count, '%threads')}, 1"))
+            self._ask("mutex_unlock", "mutex")
+            self._ask("cond_broadcast", "work")
+            self._take(self._place("next"), count, *pass_)
+            self._spin("inside", "eq")
+            self._ask("mutex_lock", "mutex")
+            self._write("wanted", "0")
+            with w.repeated(lambda: w.set(f"icmp sgt i64 {self._read('inside')}, 0")):
+                self._ask("cond_wait", "done", "mutex")
+            self._write("busy", "0")
+            self._ask("mutex_unlock", "mutex")
+        return w.text("share", "ptr %pool, ptr %kernel, ptr %table, ptr %list, i64 %threads")
+
+    def _place(self, name: str) -> str:
+        at = _LATER[name] if name in _LATER else 8 * _WORDS.index(name)
+        return self.w.set(f"getelementptr i8, ptr %pool, i64 {at}")
+
+    def _read(self, name: str, kind: str = "i64") -> str:
+        return self.w.set(f"load {kind}, ptr {self._place(name)}")
+
+    def _write(self, name: str, value: str, kind: str = "i64") -> None:
+        self.w.do(f"store {kind} {value}, ptr {self._place(name)}")
+
+    def _ask(self, function: str, *names: str) -> None:
+        """A call of the system's threads."""
+        self.w.intrinsic(f"pthread_{function}", "i32", *[f"ptr {self._place(name)}" for name in names])
+
+    def _spin(self, name: str, condition: str) -> None:
+        """Look at a word until a comparison of it with zero holds, not too often."""
+        w, looks = self.w, self.w.slot("i64", start="0")
+
+        def again() -> str:
+            now = w.set(f"load atomic volatile i64, ptr {self._place(name)} acquire, align 8")
+            waits = w.set(f"xor i1 {w.set(f'icmp {condition} i64 {now}, 0')}, true")
+            so_far = w.set(f"load i64, ptr {looks}")
+            return w.set(f"and i1 {waits}, {w.set(f'icmp slt i64 {so_far}, {SPINS}')}")
+
+        with w.repeated(again):
+            more = w.set(f"load i64, ptr {looks}")
+            w.do(f"store i64 {w.set(f'add i64 {more}, 1')}, ptr {looks}")
+
+    def _take(self, turn: str, count: str, kernel: str, table: str, parts: str) -> None:
+        """Run a kernel on one part after the other until none is left."""
+        w, taken = self.w, list[str]()
+
+        def more() -> str:
+            taken.append(w.set(f"atomicrmw add ptr {turn}, i64 1 acq_rel"))
+            return w.set(f"icmp slt i64 {taken[0]}, {count}")
+
+        with w.repeated(more):
+            places = [w.set(f"getelementptr [4 x i64], ptr {parts}, i64 {taken[0]}, i64 {k}") for k in range(4)]
+            given = ", ".join([f"i64 {w.set(f'load i64, ptr {place}')}" for place in places])
+            w.do(f"call void {kernel}(ptr {table}, {given})")
 
 
 @cache
@@ -218,9 +163,9 @@ class Pool:
         self.helpers = 0
         if available():
             process = ctypes.CDLL(None)
-            process.pthread_mutex_init(ctypes.c_void_p(self.at + _MUTEX), None)
-            for place in (_WORK, _DONE):
-                process.pthread_cond_init(ctypes.c_void_p(self.at + place), None)
+            process.pthread_mutex_init(ctypes.c_void_p(self.at + _LATER["mutex"]), None)
+            for name in ("work", "done"):
+                process.pthread_cond_init(ctypes.c_void_p(self.at + _LATER[name]), None)
 
     @cached_property
     def code(self) -> Code:
@@ -242,34 +187,11 @@ class Pool:
                     return
                 self.helpers += 1
 
-    @cached_property
-    def share(self) -> Callable[[int, int, int, int], None]:
-        """`share` for callers in Python."""
-        kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, ctypes.c_int64)
-        return partial(kind(self.code.modules[-1].address("share")), self.at)
-
-    def run(self, kernel: int, table: int, parts: Sequence[tuple[int, ...]]) -> None:
-        """Run compiled code at an address on each part of its work, which it is given by four numbers."""
-        self.grow(len(parts) - 1)
-        numbers = listed(parts)
-        self.share(kernel, table, address(numbers), len(parts))
-
 
 POOL = Pool()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=POOL.growing.acquire, after_in_parent=POOL.growing.release, after_in_child=POOL.growing.release)
     os.register_at_fork(after_in_child=POOL.begin)
-
-
-def run(code: Code, name: str, table: array[int], parts: Sequence[tuple[int, ...]], work: int) -> None:
-    """A function of compiled code on each part of its work, in threads where there are several; else as `Code.run`."""
-    if len(parts) == 1 or not available():
-        for part in parts:
-            code.run(name, table, part, work // len(parts))
-        return
-    if code.left:
-        code.account(work)
-    code.guarded(partial(POOL.run, code.modules[-1].address(name), table.buffer_info()[0], parts))
 
 
 def listed(parts: Sequence[tuple[int, ...]]) -> Any:

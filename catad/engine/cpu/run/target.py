@@ -15,9 +15,8 @@ import itertools
 import os
 import platform
 import sys
-import threading
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from typing import Any, NamedTuple, Protocol
@@ -29,9 +28,10 @@ from catad.engine.cpu.run import objects
 from catad.engine.llvm import lock, saved, with_module
 from catad.errors.notices import notice
 from catad.scalar import STOP_FLAG
+from catad.support.lru import Recent
 from catad.version import __version__
 
-KEPT = 512  # programs kept loaded though nobody holds them
+KEPT = 256  # programs, and at most twice as many, that are kept loaded though nobody holds them
 SPEED = 3  # the level of LLVM's pipeline and of its code generator
 SHORT = 2  # that for long functions that run as fast with it, and compile in two thirds of the time
 QUICK = 0  # what translates a text as it stands, in a tenth to a twentieth of the time (`tiers.py`)
@@ -86,13 +86,11 @@ class Module:
         return f"<compiled code of {', '.join(self.names)}: {self.origin}, {1e3 * self.seconds:.1f} ms>"
 
 
-_keeping = threading.Lock()  # for what is kept: finding a program again does not wait for a compilation
-if hasattr(os, "register_at_fork"):
-    for _each in (_keeping, lock):  # the last is acquired first, as everywhere: no child starts from a half-way state
-        os.register_at_fork(before=_each.acquire, after_in_parent=_each.release, after_in_child=_each.release)
+if hasattr(os, "register_at_fork"):  # no child starts from a half-way state
+    os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
 
-_modules: WeakValueDictionary[bytes, Module] = WeakValueDictionary()
-_recent: OrderedDict[bytes, Module] = OrderedDict()
+_modules: WeakValueDictionary[bytes, Module] = WeakValueDictionary()  # for as long as somebody holds it
+_recent: Recent[bytes, Module] = Recent(KEPT)
 
 
 def available() -> bool:
@@ -151,27 +149,22 @@ def _module(text: str | Callable[[], str] | None, names: tuple[str, ...], key: s
         with lock:
             module = _found(known) or _made(text, names, key, level)  # somebody else may have compiled it meanwhile
             if module is not None:
-                with _keeping:
-                    _modules[known] = _recent[known] = module
-                    while len(_recent) > KEPT:
-                        _recent.popitem(last=False)
+                _modules[known] = _recent[known] = module
     return module
 
 
 def _found(key: bytes) -> Module | None:
-    with _keeping:
-        module = _modules.get(key)
-        if module is not None:
-            counts["reused"] += 1
+    module = _modules.get(key)
+    if module is not None:
+        counts["reused"] += 1
+        if _recent.get(key) is None:
             _recent[key] = module
-            _recent.move_to_end(key)
-        return module
+    return module
 
 
 def forget() -> None:
     """Let go of all programs that nobody holds; those on disk stay there."""
-    with _keeping:
-        _recent.clear()
+    _recent.clear()
 
 
 def _made(text: str | Callable[[], str] | None, names: tuple[str, ...], key: str, level: int) -> Module | None:

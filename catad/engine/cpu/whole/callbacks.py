@@ -1,4 +1,4 @@
-"""What a whole program calls of Python: the array code of boxes without code within a loop, and passes that threads share.
+"""What a whole program calls of Python: the array code of boxes without code within a loop.
 
 Array code is given copies of what it reads, so that it may keep them. Where what is called raises, the function gives up, and the
 array code of the whole program raises the error.
@@ -15,7 +15,6 @@ import numpy as np
 
 from catad.category.boxes import Primitive
 from catad.category.spaces import Tensor
-from catad.engine.backend import Way
 from catad.engine.cpu.whole.text import Arrays, Text
 
 MOST = 1024  # arrays that are kept as they lie in memory
@@ -93,17 +92,7 @@ def call_array_code(text: Text, kernel: Callable[..., Any], read: Arrays, made: 
         for array, value in zip(arrays[n:], found if len(made) > 1 else (found,), strict=True):
             array[...] = value
 
-    call_python(text, run, [*read, *made])
-
-
-def run_way(text: Text, way: Way, read: Arrays, made: Arrays) -> None:
-    """Write a call of what divides its work among threads."""
-    n = len(read)
-    call_python(text, lambda found: way.run(found[:n], found[n:]), [*read, *made])
-
-
-def call_python(text: Text, run: Callable[[list[Any]], None], arrays: Arrays) -> None:
-    """Write a call of a function of Python on arrays, unless something has failed before."""
+    arrays = [*read, *made]
     w, name = text.w, text.outside(Outside(run, [space for _, space in arrays], text.depth <= 1))
     places = w.slot("ptr", len(arrays))
     text.fail("false")

@@ -5,7 +5,6 @@ So states stay in the cache from step to step, and what is read and written are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,11 @@ import numpy as np
 from catad.category.spaces import Tensor
 from catad.category.wiring import Wiring
 from catad.engine.cpu.run import pool, threads
-from catad.engine.cpu.run.kernel import packed
 from catad.engine.cpu.whole.compiled_text import CompiledFunction
 from catad.engine.cpu.whole.nested import Loop
+from catad.engine.cpu.whole.shared_kernels import call_part, table_of
 from catad.engine.cpu.whole.text import Arrays, Buffer, Text
 from catad.errors import CannotPrint
-from catad.values.buffers import address
 from catad.vector.loops.sweep_map import Sweep
 from catad.vector.pointwise.map import Map
 
@@ -100,22 +98,16 @@ class LanesSweep(CompiledFunction):
         if text.room or text.errors:
             raise CannotPrint("a step with many numbers for each lane", "they do not fit the nearest cache")
         self.printed, self.work = text.text("i64 %first", "i64 %last", "i64 %c", "i64 %d"), text.work
-        self.constants = text.constants
-        self.rest = [*text.lengths, *map(address, text.constants)]
+        self.lengths, self.constants = text.lengths, text.constants
 
-    @property
-    def text(self) -> str:
-        """The LLVM text."""
-        return self.code.text
+    def write(self, text: Text, read: Arrays, made: Arrays) -> None:
+        """Write its call, on contiguous arrays."""
+        error = text.w.slot("i64", 2)
+        entries = [f"ptr {one}" for one in (*[buffer.pointer for buffer, _ in (*read, *made)], error, error)]
+        entries += [f"i64 {n}" for n in (1, *self.lengths)]
+        table = table_of(text, [*entries, *[f"ptr {text.constant(one).pointer}" for one in self.constants]])
+        call_part(text, self, text.kernel(self.code, "kernel", self.work), table, [0, self.size, 0, 0])
 
-    @property
-    def seconds(self) -> float:
-        """The time that compiling took."""
-        return self.code.seconds
-
-    def run(self, arrays: Sequence[Any], outs: Sequence[Any]) -> None:
-        """Runs the loop on contiguous arrays and writes the results into `outs`."""
-        error = np.zeros(2, np.int64)
-        table = packed([*map(address, arrays), *map(address, outs), address(error), address(error), 1, *self.rest])
-        parts = [(first, last, 0, 0) for first, last in threads.chunks(self.size, LANES, LANES)]
-        pool.run(self.code, "kernel", table, parts, self.work)
+    def listed(self) -> Any:
+        """The lanes of each thread as the pool reads them."""
+        return pool.listed([(first, last, 0, 0) for first, last in threads.chunks(self.size, LANES, LANES)])

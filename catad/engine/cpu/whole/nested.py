@@ -186,39 +186,32 @@ class WhileLoop(Loop):
         w, text, box = self.w, self.text, self.box
         if not box.n and (box.output.leaves or box.sums.leaves):
             raise CannotPrint("a while loop of no steps with results", "there is no room for them")
-        taken, counted, going = w.slot("i64"), w.slot("i64"), w.slot("i1")
-        w.do(f"store i64 0, ptr {taken}")
-        w.do(f"store i64 0, ptr {counted}")
-        w.do(f"store i1 true, ptr {going}")
-        head, inside, after = (w.name(stem) for stem in ("while", "step", "after"))
-        n = text.length(box.n)
+        taken, counted, going = (w.slot(kind, start=start) for kind, start in (("i64", "0"), ("i64", "0"), ("i1", "true")))
+        n, now = text.length(box.n), list[str]()  # now: the steps so far
 
-        w.do(f"br label %{head}")
-        w.label(head)
-        for one in self.carried:
-            one.begin()
-        w.when(w.set(f"load i1, ptr {going}"), lambda: self._test(going))
-        steps = w.set(f"load i64, ptr {taken}")
-        more = w.set(f"load i1, ptr {going}")
-        if box.exactness in ("lanes", "bound", "near") and (box.output.leaves or box.sums.leaves):  # these steps change no state
-            more = w.set(f"or i1 {more}, {w.set(f'icmp slt i64 {steps}, {n}')}")
-        most = w.set(f"icmp eq i64 {steps}, {box.loop[0].max_steps}")
-        endless = w.set(f"and i1 {most}, {w.set(f'load i1, ptr {going}')}")  # only steps that change a state are counted
-        leaves = w.set(f"or i1 {endless}, {stopped(w)}")
-        allowed = w.set(f"xor i1 {leaves}, true")
-        w.do(f"br i1 {w.set(f'and i1 {more}, {allowed}')}, label %{inside}, label %{after}")
-        w.label(inside)
-        self.step(w.least(steps, w.set(f"sub i64 {n}, 1")))
-        if text.outsiders:  # a condition of what has failed may hold for ever
-            text.fail("false")
-            holds = w.set(f"load i1, ptr {going}")
-            well = w.set(f"xor i1 {w.set(f'load i1, ptr {text.failed}')}, true")
-            w.do(f"store i1 {w.set(f'and i1 {holds}, {well}')}, ptr {going}")
-        following = w.set(f"add i64 {steps}, 1")
-        w.do(f"store i64 {following}, ptr {taken}")
-        w.when(w.set(f"load i1, ptr {going}"), lambda: w.do(f"store i64 {following}, ptr {counted}"))
-        w.do(f"br label %{head}")
-        w.label(after)
+        def goes_on() -> str:
+            for one in self.carried:
+                one.begin()
+            w.when(w.set(f"load i1, ptr {going}"), lambda: self._test(going))
+            now.append(w.set(f"load i64, ptr {taken}"))
+            more = w.set(f"load i1, ptr {going}")
+            if box.exactness in ("lanes", "bound", "near") and (box.output.leaves or box.sums.leaves):  # they change no state
+                more = w.set(f"or i1 {more}, {w.set(f'icmp slt i64 {now[0]}, {n}')}")
+            most = w.set(f"icmp eq i64 {now[0]}, {box.loop[0].max_steps}")
+            endless = w.set(f"and i1 {most}, {w.set(f'load i1, ptr {going}')}")  # only steps that change a state are counted
+            leaves = w.set(f"or i1 {endless}, {stopped(w)}")
+            return w.set(f"and i1 {more}, {w.set(f'xor i1 {leaves}, true')}")
+
+        with w.repeated(goes_on):
+            self.step(w.least(now[0], w.set(f"sub i64 {n}, 1")))
+            if text.outsiders:  # a condition of what has failed may hold for ever
+                text.fail("false")
+                holds = w.set(f"load i1, ptr {going}")
+                well = w.set(f"xor i1 {w.set(f'load i1, ptr {text.failed}')}, true")
+                w.do(f"store i1 {w.set(f'and i1 {holds}, {well}')}, ptr {going}")
+            following = w.set(f"add i64 {now[0]}, 1")
+            w.do(f"store i64 {following}, ptr {taken}")
+            w.when(w.set(f"load i1, ptr {going}"), lambda: w.do(f"store i64 {following}, ptr {counted}"))
         for one in self.carried:
             one.finish()
         self._check(w.set(f"load i64, ptr {counted}"), w.set(f"load i1, ptr {going}"), n)
@@ -232,15 +225,13 @@ class WhileLoop(Loop):
         write_program(self.text, _wiring(self.box.test, dom), [*now, *given], [live])
         w.do(f"store i1 false, ptr {going}")
 
-        def lane(index: list[str]) -> None:
+        with self.text.each([space.size]) as index:
             holds = load(w, self.text.at(live.pointer, index, [1]), space.dtype)
             place = self.text.at(self.count[0].pointer, index, [8])
             old, one = w.set(f"load i64, ptr {place}"), w.set(f"zext i1 {holds} to i64")
             w.do(f"store i64 {w.set(f'add i64 {old}, {one}')}, ptr {place}")
             others = w.set(f"load i1, ptr {going}")
             w.do(f"store i1 {w.set(f'or i1 {others}, {holds}')}, ptr {going}")
-
-        self.text.nest([space.size], lane)
 
     def _check(self, taken: str, going: str, n: str) -> None:
         """An endless loop is an error; another number of steps than there is room for makes another program run."""
@@ -275,11 +266,14 @@ def choose(text: Text, box: Choose, read: Arrays, made: Arrays) -> None:
         w.either(condition, lambda: sides.write(box.f), lambda: sides.write(box.g))
         sides.free()
         return
+    if 0 in box.lanes:
+        return
     leaves = [leaf.nbytes for leaf in box.dom.leaves]
     results = [space.nbytes // max(math.prod(box.lanes), 1) for _, space in made]
     strides = [math.prod(box.lanes[k + 1 :]) for k in range(len(box.lanes))]
 
-    def lane(index: list[str]) -> None:
+    with text.each(box.lanes) as index:
+
         def own(buffer: Buffer, nbytes: int, shared: bool = False) -> Buffer:
             steps = [0 if shared else stride * nbytes for stride in strides]
             return Buffer(text.at(buffer.pointer, index, steps), nbytes)
@@ -292,8 +286,6 @@ def choose(text: Text, box: Choose, read: Arrays, made: Arrays) -> None:
             write_program(text, _wiring(term, box.dom), given, goals)
 
         w.either(holds, lambda: side(box.f), lambda: side(box.g))
-
-    text.nest(box.lanes, lane)
 
 
 class _Sides:

@@ -1,21 +1,19 @@
 """What a whole program calls as one unit: rows of several stages, and boxes with compiled code of their own.
 
-A group of stages runs a few rows at a time, so that what they exchange stays in a cache. A unit divides its work among threads,
-and the function goes on when it is done.
+A group of stages runs a few rows at a time, so that what they exchange stays in a cache. Threads share the work of a unit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from catad.category.boxes import Primitive
 from catad.category.spaces import Tensor
 from catad.category.wiring import Box
-from catad.engine.backend import Way
-from catad.engine.cpu.rows import CACHE, ByRows, by_rows
-from catad.engine.cpu.whole.callbacks import run_way
+from catad.engine.cpu.rows import CACHE, by_rows
 from catad.engine.cpu.whole.shared_kernels import call_rows
 from catad.engine.cpu.whole.text import Arrays, Text
 from catad.engine.stages.group import grouped, in_order, united
@@ -29,18 +27,11 @@ class Unit:
     """What runs on arrays and writes its results into others, in the place of a box."""
 
     name: str
-    way: Way | ByRows
-
-    def write(self, text: Text, read: Arrays, made: Arrays) -> None:
-        """Write its call."""
-        if isinstance(self.way, ByRows):
-            call_rows(text, self.way, read, made)
-        else:
-            run_way(text, self.way, read, made)
+    write: Callable[[Text, Arrays, Arrays], None]
 
 
-STANDALONE: dict[type[Primitive], Callable[[Any, tuple[Tensor, ...]], Way | None]] = {}
-"""What makes the compiled code of boxes that are called; `run.py` adds loops over many lanes."""
+STANDALONE: dict[type[Primitive], Callable[[Any, tuple[Tensor, ...]], Any]] = {}
+"""What makes the compiled code of boxes that are called, which writes its call; `run.py` adds loops over many lanes."""
 
 
 def with_units(text: Text, found: Partition, reads: Sequence[Sequence[int]]) -> list[Item]:
@@ -56,7 +47,7 @@ def with_units(text: Text, found: Partition, reads: Sequence[Sequence[int]]) -> 
         if maker is not None and isinstance(item, Box):
             way = maker(item.primitive, found.wiring.spaces(item.ins))
             if way is not None:
-                items[g] = Box(Unit(type(item.primitive).__name__, way), item.ins, item.outs)  # type: ignore[arg-type]
+                items[g] = Box(Unit(type(item.primitive).__name__, way.write), item.ins, item.outs)  # type: ignore[arg-type]
     if max([space.nbytes for space in found.wiring.wires], default=0) < CACHE // 2:
         return items
     together = _groups(found, items, reads)
@@ -80,5 +71,5 @@ def _groups(found: Partition, items: list[Item], reads: Sequence[Sequence[int]])
         stages = [stage for g in own if isinstance(stage := found.items[g], Stage)]
         name = " / ".join([" ".join(dict.fromkeys(stage.members)) for stage in stages])
         together[last] = own
-        items[last] = Box(Unit(name, way), one.ins, one.outs)  # type: ignore[arg-type]
+        items[last] = Box(Unit(name, partial(call_rows, way)), one.ins, one.outs)  # type: ignore[arg-type]
     return together

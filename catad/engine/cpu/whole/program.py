@@ -38,6 +38,7 @@ from catad.engine.cpu.whole.transposed import transposed
 from catad.engine.rewrites.without_shortcuts import exact_program, members
 from catad.engine.stages.common_factors import with_common_factors
 from catad.engine.stages.concatenation import joined
+from catad.engine.stages.group import behind
 from catad.engine.stages.layout import Ready, ready
 from catad.engine.stages.one_hot import one_hot
 from catad.engine.stages.partition import Item, Partition
@@ -127,7 +128,8 @@ class _Program:
         self, text: Text, wiring: Wiring, given: Sequence[Buffer], goals: Sequence[Buffer | None], loose: int
     ) -> None:
         self.text, self.goals, self.loose = text, goals, loose
-        wiring = tiled(one_hot(within_rows(joined(with_resets(wiring))))) if text.depth == 1 else without_shortcuts(wiring)
+        wiring = with_resets(wiring)
+        wiring = tiled(one_hot(within_rows(joined(wiring)))) if text.depth == 1 else without_shortcuts(wiring)
         wiring = with_common_factors(transposed(accumulated(wiring, text.depth > 1)))
         found = self.found = Partition(split(wiring))
         self.wiring = wiring = found.wiring
@@ -151,7 +153,7 @@ class _Program:
         for k, root in self.memory.items():
             self.parts.setdefault(root, [root]).append(k)
         self.same, after = self._in_place()
-        self.order = self._ordered(after)
+        self.order = behind(len(self.items), after.__getitem__)
 
     def _reads(self, item: Item) -> tuple[int, ...]:
         if isinstance(item, Stage):
@@ -268,23 +270,6 @@ class _Program:
                     break
         return found
 
-    def _ordered(self, after: dict[int, set[int]]) -> list[int]:
-        """The items, each after those that must come before it, otherwise as they stand."""
-        order, done = list[int](), set[int]()
-        for start in range(len(self.items)):
-            stack = [start]
-            while stack:
-                g = stack[-1]
-                missing = [k for k in after[g] if k not in done]
-                if g in done or not missing:
-                    stack.pop()
-                    if g not in done:
-                        done.add(g)
-                        order.append(g)
-                else:
-                    stack += sorted(missing, reverse=True)
-        return order
-
     # -- writing
 
     def write(self) -> list[Buffer]:
@@ -357,9 +342,8 @@ class _Program:
             return
         read = [(self.at[k], wires[k]) for k in item.ins]
         write = _writer(item.primitive, read) or called_outside
-        unit = item.primitive if isinstance(item.primitive, Unit) else None
-        name = type(item.primitive).__name__ if unit is None else unit.name
-        self.text.begin(Pass(name, nbytes, write is not called_outside, [] if unit is None else [unit.way]))
+        name = item.primitive.name if isinstance(item.primitive, Unit) else type(item.primitive).__name__
+        self.text.begin(Pass(name, nbytes, write is not called_outside, []))
         if not _shared(item.primitive):
             write(self.text, item.primitive, read, made)
             return

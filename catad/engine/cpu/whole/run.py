@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from catad.category.boxes import Nesting, Primitive
 from catad.category.spaces import Product, Tensor
 from catad.category.wiring import Wiring
 from catad.engine import profile
-from catad.engine.backend import Step, Way
+from catad.engine.backend import Step
 from catad.engine.cpu.engine import THREADED
 from catad.engine.cpu.run import blas
 from catad.engine.cpu.run.kernel import packed
@@ -72,7 +73,8 @@ class Whole(CompiledFunction):
         self.shares, self.kernels, self.first = text.shares, text.kernels, [*text.lengths, *functions]
         self.quick = [(code, work) for (code, _), work in text.kernels.items() if work and code.left]  # compiled in full later
         self.frames: list[_Frame] = []  # that no call uses now
-        self.is_plain = not self.outsiders and STOP_FLAG not in self.printed
+        self.endless = [code.stop for code, _ in text.kernels if code.stop is not None]  # loops that Ctrl-C is to end
+        self.is_plain = not self.outsiders and not self.endless and STOP_FLAG not in self.printed
         self.may_repeat = not text.runs_boxes  # it has no effect besides its results
 
     def _frame(self, count: int) -> _Frame:
@@ -174,7 +176,10 @@ class Whole(CompiledFunction):
         """Run what may be stopped, what calls functions of Python, or is timed."""
         error = frame.error.buffer_info()[0]
         try:
-            self.code.run("kernel", frame.table, (), 0)
+            call = partial(frame.call, frame.where)
+            for stop in (self.code.stop, *self.endless):
+                call = call if stop is None else partial(stop.run, call)
+            call()
         finally:
             interrupt = raised.pop(error, None) if self.outsiders else None
             ticks = self.clock.ticks.pop(error, []) if self.clock is not None else []
@@ -201,7 +206,7 @@ KEPT = 1 << 16  # bytes of memory that stays with a frame
 _BYTES = np.dtype(np.int8)
 
 
-def lanes(primitive: Primitive, ins: tuple[Tensor, ...]) -> Way | None:
+def lanes(primitive: Primitive, ins: tuple[Tensor, ...]) -> LanesSweep | None:
     """A loop with long steps that are pointwise, in blocks of lanes; None for others."""
     if not isinstance(primitive, Sweep) or largest(primitive) < THREADED:
         return None

@@ -7,7 +7,7 @@ the addresses, which the program puts into a copy on the stack. Threads share wh
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -16,8 +16,7 @@ from catad.engine.cpu.blocked import Blocked, blocked
 from catad.engine.cpu.call import GRAIN, Call
 from catad.engine.cpu.rows import ByRows
 from catad.engine.cpu.run import pool
-from catad.engine.cpu.whole.callbacks import run_way
-from catad.engine.cpu.whole.text import Arrays, Buffer, Text
+from catad.engine.cpu.whole.text import Arrays, Buffer, Shared, Text
 from catad.engine.stages.layout import FOLDS, POINTS, Layout
 from catad.values import buffers
 
@@ -59,72 +58,90 @@ def called(text: Text, how: Layout, read: Sequence[Buffer | None], made: Sequenc
         place.append(-1 if one is None else len(given))
         if one is not None:
             given.append(one)
+    pointers = [one.pointer for one in given], [one.pointer for one in made]
     if text.depth == 1 and blocked(how):
-        flat = [(one, Tensor((max(one.nbytes, 1),), np.int8)) for one in (*given, *made)]  # it asks only where they lie
-        run_way(text, Blocked(how, place, sum(sizes) >= STREAMED), flat[: len(given)], flat[len(given) :])
+        _in_blocks(text, Blocked(how, place, sum(sizes) >= STREAMED), *pointers)
         return True
     call = Call(streamed(how, sizes) if text.depth == 1 else how, place)
     if call.code.stop is not None:
         return False
-    _write(text, call, [one.pointer for one in given], [one.pointer for one in made])
+    room = text.buffer(call.room) if call.tiled else None
+    _start(text, call, _filled(text, call, *pointers, [] if room is None else [f"ptr {room.pointer}", f"i64 {call.units}"]))
+    if room is not None:
+        text.free(room)
     return True
 
 
-def call_rows(text: Text, group: ByRows, read: Arrays, made: Arrays) -> None:
-    """Write a call of a group that runs some rows at a time."""
-    w = text.w
-    pointers = [*[buffer.pointer for buffer, _ in (*read, *made)], *[text.kernel(*one, 0) for one in group.kernels]]
-    known = [text.constant(group.plan).pointer, str(len(group.plan)), text.constant(group.moves).pointer, str(len(group.moves))]
-    table = w.slot("i64", len(known) + len(pointers))
-    for k, one in enumerate([*known, *pointers]):
-        w.do(f"store {'i64' if one.isdigit() else 'ptr'} {one}, ptr {text.at(table, (), (), 8 * k)}")
-    rows, room = text.kernel(group.code, "rows", 0), text.buffer(Tensor((group.room // 8,), np.dtype(np.int64)))
-
-    def alone() -> None:
-        own = w.set(f"ptrtoint ptr {room.pointer} to i64")
-        w.do(f"call void {rows}(ptr {table}, i64 0, i64 {group.turns}, i64 {own}, i64 0)")
-
-    _alone_or_shared(text, group, rows, table, alone)
+def _in_blocks(text: Text, own: Blocked, given: Sequence[str], made: Sequence[str]) -> None:
+    """Write the calls of a scan in blocks: tiles are folded, and then it goes through blocks, or whole lines where in doubt."""
+    w, doubt, room = text.w, text.w.slot("i1", start="false"), text.buffer(own.totals.room)
+    ends = [f"ptr {room.pointer}", f"i64 {own.totals.units}"]
+    _start(text, own.totals, _filled(text, own.totals, given, [], [*ends, f"ptr {doubt}"]))
+    lost = doubtful(text, doubt)
+    for one, whole in ((own.count, 1), (own.size, own.blocks.sizes[-1])):
+        ends.append(f"i64 {w.set(f'select i1 {lost}, i64 {whole}, i64 {one}')}")
+    table = _filled(text, own.blocks, given, made, ends)
+    w.either(lost, lambda: _start(text, own.whole, table), lambda: _start(text, own.blocks, table))
     text.free(room)
 
 
-def _alone_or_shared(text: Text, call: Call | ByRows, kernel: str, table: str, alone: Callable[[], None]) -> None:
-    """Write the call of a kernel on one thread, or on several where it is large."""
+def doubtful(text: Text, place: str) -> str:
+    """Whether the totals of tiles, as is noted at a place, may not stand for the elements."""
+    return text.w.set(f"load i1, ptr {place}")
+
+
+def call_rows(group: ByRows, text: Text, read: Arrays, made: Arrays) -> None:
+    """Write a call of a group that runs some rows at a time."""
+    w, room = text.w, text.buffer(Tensor((group.room // 8,), np.dtype(np.int64)))
+    pointers = [*[buffer.pointer for buffer, _ in (*read, *made)], *[text.kernel(*one, 0) for one in group.kernels]]
+    known = [f"ptr {text.constant(group.plan).pointer}", f"i64 {len(group.plan)}"]
+    known += [f"ptr {text.constant(group.moves).pointer}", f"i64 {len(group.moves)}"]
+    table = table_of(text, [*known, *[f"ptr {one}" for one in pointers]])
+    own = w.set(f"ptrtoint ptr {room.pointer} to i64")
+    call_part(text, group, text.kernel(group.code, "rows", 0), table, [0, group.turns, own, 0])
+    text.free(room)
+
+
+def table_of(text: Text, entries: Sequence[str]) -> str:
+    """Write a table of numbers and addresses, each behind its type."""
+    table = text.w.slot("i64", len(entries))
+    _put(text, table, 0, entries)
+    return table
+
+
+def _put(text: Text, table: str, first: int, entries: Sequence[str]) -> None:
+    for k, one in enumerate(entries, first):
+        text.w.do(f"store {one}, ptr {text.at(table, (), (), 8 * k)}")
+
+
+def _filled(text: Text, call: Call, given: Sequence[str], made: Sequence[str], more: Sequence[str]) -> str:
+    """Write the table of a call for arguments and results at these addresses; `more` end it."""
+    values = call.table.values
+    table = text.w.slot("i64", len(values) + len(more))
+    text.copy(text.constant(np.array(values, np.int64)).pointer, table, 8 * len(values))
+    for places, pointers in ((call.table.reads, given), (call.table.writes[: len(made)], made)):
+        for where, k, offset in places:
+            _put(text, table, where, [f"ptr {text.at(pointers[k], (), (), offset)}"])
+    _put(text, table, len(values), more)
+    return table
+
+
+def _start(text: Text, call: Call, table: str) -> None:
+    """Write the start of a kernel on its table; what tiles leave is joined at its end."""
+    call_part(text, call, text.kernel(call.code, "kernel", call.work), table, call.whole[0])
+    if call.tiled:
+        finish = text.kernel(call.code, "finish", 0)
+        text.w.do(f"call void {finish}(ptr {table}, i64 0, i64 {call.rows}, i64 0, i64 0)")
+
+
+def call_part(text: Text, call: Shared, kernel: str, table: str, whole: Sequence[int | str]) -> None:
+    """Write the call of a kernel on all of its work: on one thread, or on several where it is large."""
+
+    def alone() -> None:
+        text.w.do(f"call void {kernel}({', '.join([f'ptr {table}', *[f'i64 {one}' for one in whole]])})")
+
     if call.work < GRAIN or not pool.available():
         alone()
     else:
         several = text.w.set("icmp sgt i64 %threads, 1")
         text.w.either(several, lambda: text.share(call, kernel, table), alone)
-
-
-def _write(text: Text, call: Call, given: Sequence[str], made: Sequence[str]) -> None:
-    w, values = text.w, call.table.values
-    end = 8 * len(values)
-    table = w.slot("i64", len(values) + 2)
-    text.copy(text.constant(np.array(values, np.int64)).pointer, table, end)
-
-    def put(at: int, number: str) -> None:
-        w.do(f"store i64 {number}, ptr {text.at(table, (), (), at)}")
-
-    def point(at: int, pointer: str, offset: int = 0) -> None:
-        put(at, w.set(f"ptrtoint ptr {text.at(pointer, (), (), offset)} to i64"))
-
-    for where, k, offset in call.table.reads:
-        point(8 * where, given[k], offset)
-    for where, k, offset in call.table.writes:
-        point(8 * where, made[k], offset)
-    room = None
-    if call.tiled:
-        room = text.buffer(Tensor((call.rows * call.units, max(call.states, 1)), np.int64))
-        point(end, room.pointer)
-        put(end + 8, str(call.units))
-    kernel = text.kernel(call.code, "kernel", call.work)
-    ((first, last, begin, stop),) = call.whole
-
-    def alone() -> None:
-        w.do(f"call void {kernel}(ptr {table}, i64 {first}, i64 {last}, i64 {begin}, i64 {stop})")
-
-    _alone_or_shared(text, call, kernel, table, alone)
-    if room is not None:
-        w.do(f"call void {text.kernel(call.code, 'finish', 0)}(ptr {table}, i64 0, i64 {call.rows}, i64 0, i64 0)")
-        text.free(room)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,8 +14,7 @@ from catad.engine.cpu.whole.program import WRITERS
 from catad.engine.cpu.whole.text import Buffer, Text
 from catad.engine.stages.layout import strides_of
 from catad.engine.text.numbers import cast, load, store
-from catad.linear.families.previous_state import Origin, PreviousState
-from catad.scalar.printing.llvm_writer import literal, llvm_type
+from catad.scalar.printing.llvm_writer import llvm_type
 from catad.simt.one_writer import OneWriter
 from catad.simt.phases import Apart
 from catad.support.current_engine import every_call
@@ -70,13 +69,6 @@ def _lines(text: Text, axis: int, arrays: Sequence[Array]) -> Iterator[list[_Lin
         yield lines
 
 
-@contextmanager
-def _steps(text: Text, n: int) -> Iterator[str]:
-    """A loop over the numbers of a line."""
-    with text.each([n]) as (i,):
-        yield i
-
-
 def _room(text: Text, n: int) -> tuple[Buffer, _Line]:
     buffer = text.buffer(Tensor((n,), _INT))
     return buffer, _Line(text, buffer.pointer, _INT.itemsize, _INT)
@@ -92,79 +84,51 @@ def _less(text: Text, dtype: np.dtype[Any], a: str, b: str) -> str:
     return w.set(f"or i1 {below}, {behind}")
 
 
+def _found(text: Text, count: str, before: Callable[[str], str]) -> str:
+    """How many of so many numbers in their order stand before a place: a search by halves."""
+    w, low, many = text.w, text.w.slot("i64", start="0"), text.w.slot("i64", start=count)
+    with w.repeated(lambda: w.set(f"icmp sgt i64 {w.set(f'load i64, ptr {many}')}, 0")):
+        begin, left = w.set(f"load i64, ptr {low}"), w.set(f"load i64, ptr {many}")
+        half = w.set(f"lshr i64 {left}, 1")
+        middle = w.set(f"add i64 {begin}, {half}")
+        further = before(middle)
+        after, rest = w.set(f"add i64 {middle}, 1"), w.set(f"sub i64 {w.set(f'sub i64 {left}, {half}')}, 1")
+        w.do(f"store i64 {w.set(f'select i1 {further}, i64 {after}, i64 {begin}')}, ptr {low}")
+        w.do(f"store i64 {w.set(f'select i1 {further}, i64 {rest}, i64 {half}')}, ptr {many}")
+    return w.set(f"load i64, ptr {low}")
+
+
 def stable_order(text: Text, box: StableOrder, read: Sequence[Array], made: Sequence[Array]) -> None:
-    """Write a `StableOrder`: sorted runs are merged to runs of twice the length."""
-    n = read[0][1].shape[box.axis]
-    rooms = [_room(text, n) for _ in range(2)]
+    """Write a `StableOrder`: each position goes behind those of numbers that are not greater."""
+    w, n = text.w, read[0][1].shape[box.axis]
+    w.support["memmove"] = "declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)"
+    buffer, order = _room(text, n)
     with _lines(text, box.axis, [read[0], made[0]]) as (keys, goal):
-        with _steps(text, n) as i:
-            rooms[0][1].store(i, i)
-        at = _merged(text, keys, n, rooms)
-        with _steps(text, n) as i:
-            goal.store(at.load(i), i)
-    for buffer, _ in rooms:
-        text.free(buffer)
-
-
-def _merged(text: Text, keys: _Line, n: int, rooms: Sequence[tuple[Buffer, _Line]]) -> _Line:
-    """Merge runs of 1, 2, 4, ... positions from one room into the other; where the order stands in the end."""
-    w = text.w
-    width = w.slot("i64", start="1")
-    now, other = (w.slot("ptr", start=buffer.pointer) for buffer, _ in rooms)
-    with w.each("0", str((n - 1).bit_length() if n else 0)):
-        run = w.set(f"load i64, ptr {width}")
-        source, goal = (_Line(text, w.set(f"load ptr, ptr {slot}"), _INT.itemsize, _INT) for slot in (now, other))
-        twice = w.set(f"mul nsw i64 {run}, 2")
-        w.loop("0", str(n), lambda start: _merge(text, keys, (source, goal), start, run, n), twice)
-        w.do(f"store ptr {goal.pointer}, ptr {now}")
-        w.do(f"store ptr {source.pointer}, ptr {other}")
-        w.do(f"store i64 {twice}, ptr {width}")
-    return _Line(text, w.set(f"load ptr, ptr {now}"), _INT.itemsize, _INT)
-
-
-def _merge(text: Text, keys: _Line, way: tuple[_Line, _Line], start: str, run: str, n: int) -> None:
-    """Merge two runs that follow each other; of equal numbers the first run's come first."""
-    w, (source, goal) = text.w, way
-    middle = w.least(w.set(f"add nsw i64 {start}, {run}"), str(n))
-    end = w.least(w.set(f"add nsw i64 {middle}, {run}"), str(n))
-    left, right = (w.slot("i64", start=one) for one in (start, middle))
-    with w.each(start, end) as k:
-        i, j = w.set(f"load i64, ptr {left}"), w.set(f"load i64, ptr {right}")
-        first = source.load(w.least(i, w.set(f"sub i64 {middle}, 1")))
-        second = source.load(w.least(j, w.set(f"sub i64 {end}, 1")))
-        later = _less(text, keys.dtype, keys.load(second), keys.load(first))
-        none = w.set(f"icmp sge i64 {i}, {middle}")
-        there = w.set(f"icmp slt i64 {j}, {end}")
-        takes = w.set(f"or i1 {none}, {w.set(f'and i1 {there}, {later}')}")
-        goal.store(w.set(f"select i1 {takes}, i64 {second}, i64 {first}"), k)
-        more = w.set(f"zext i1 {takes} to i64")
-        w.do(f"store i64 {w.set(f'add i64 {j}, {more}')}, ptr {right}")
-        fewer = w.set(f"sub i64 1, {more}")
-        w.do(f"store i64 {w.set(f'add i64 {i}, {fewer}')}, ptr {left}")
+        with text.each([n]) as (i,):
+            x = keys.load(i)
+            at = _found(text, i, lambda k: w.set(f"xor i1 {_less(text, keys.dtype, x, keys.load(order.load(k)))}, true"))
+            here, next_ = (text.at(order.pointer, [at], [_INT.itemsize], far) for far in (0, _INT.itemsize))
+            size = w.set(f"mul i64 {w.set(f'sub i64 {i}, {at}')}, {_INT.itemsize}")
+            w.do(f"call void @llvm.memmove.p0.p0.i64(ptr align 8 {next_}, ptr align 8 {here}, i64 {size}, i1 false)")
+            order.store(i, at)
+        with text.each([n]) as (i,):
+            goal.store(order.load(i), i)
+    text.free(buffer)
 
 
 def sorted_positions(text: Text, box: SortedPositions, read: Sequence[Array], made: Sequence[Array]) -> None:
-    """Write a `SortedPositions`: a search by halves."""
+    """Write a `SortedPositions`."""
     w, ((ordered, own), (numbers, many)), goal = text.w, read, made[0][0]
-    n, steps = own.shape[-1], strides_of(own)
-    low, count = w.slot("i64"), w.slot("i64")
+    steps = strides_of(own)
     with text.each(many.shape) as found:
         line = _Line(text, text.at(ordered.pointer, found[: box.lead], steps[: box.lead]), steps[-1], own.dtype)
         x = load(w, text.at(numbers.pointer, found, strides_of(many)), many.dtype)
-        w.do(f"store i64 0, ptr {low}")
-        w.do(f"store i64 {n}, ptr {count}")
-        with w.each("0", str(n.bit_length())):
-            begin, left = w.set(f"load i64, ptr {low}"), w.set(f"load i64, ptr {count}")
-            half = w.set(f"lshr i64 {left}, 1")
-            middle = w.set(f"add i64 {begin}, {half}")
-            entry = line.load(w.least(middle, str(n - 1)))
-            before = _less(text, own.dtype, x, entry) if box.right else _less(text, own.dtype, entry, x)
-            before = w.set(f"xor i1 {before}, {'true' if box.right else 'false'}")
-            further = w.set(f"and i1 {before}, {w.set(f'icmp sgt i64 {left}, 0')}")
-            after, rest = w.set(f"add i64 {middle}, 1"), w.set(f"sub i64 {w.set(f'sub i64 {left}, {half}')}, 1")
-            w.do(f"store i64 {w.set(f'select i1 {further}, i64 {after}, i64 {begin}')}, ptr {low}")
-            w.do(f"store i64 {w.set(f'select i1 {further}, i64 {rest}, i64 {half}')}, ptr {count}")
-        store(w, w.set(f"load i64, ptr {low}"), text.at(goal.pointer, found, strides_of(made[0][1])), _INT)
+
+        def before(k: str) -> str:
+            entry = line.load(k)
+            return w.set(f"xor i1 {_less(text, own.dtype, x, entry)}, true") if box.right else _less(text, own.dtype, entry, x)
+
+        store(w, _found(text, str(own.shape[-1]), before), text.at(goal.pointer, found, strides_of(made[0][1])), _INT)
 
 
 def one_writer(text: Text, box: OneWriter, read: Sequence[Array], made: Sequence[Array]) -> None:
@@ -188,11 +152,11 @@ def last_writer(
         w.do(f"store i64 {w.set(f'{step} i64 {number}, {one}')}, ptr {writes}")
 
     with _lines(text, box.axis, [read[0], made[0]]) as (index, goal):
-        with _steps(text, box.size) as k:
+        with text.each([box.size]) as (k,):
             goal.store("-1", k)
         if writes:
             w.do(f"store i64 0, ptr {writes}")
-        with _steps(text, m) as position, index.inside(position, box.size) as at:
+        with text.each([m]) as (position,), index.inside(position, box.size) as at:
             if threads:
                 before = goal.load(at)
                 own, other = (w.set(f"urem i64 {k}, {threads}") for k in (position, before))
@@ -202,7 +166,7 @@ def last_writer(
             if writes:
                 count("true", "add")
         if writes:
-            with _steps(text, box.size) as k:
+            with text.each([box.size]) as (k,):
                 count(w.set(f"icmp sge i64 {goal.load(k)}, 0"), "sub")
             text.fail(w.set(f"icmp ne i64 {w.set(f'load i64, ptr {writes}')}, 0"))
 
@@ -215,7 +179,7 @@ def apart(text: Text, box: Apart, read: Sequence[Array], made: Sequence[Array]) 
         return
     with (
         _lines(text, read[0][1].ndim - 1, read) as (index, writer),
-        _steps(text, read[0][1].shape[-1]) as i,
+        text.each([read[0][1].shape[-1]]) as (i,),
         index.inside(i, size) as at,
     ):
         other = writer.load(at)
@@ -231,9 +195,9 @@ def last_only(text: Text, box: LastOnly, read: Sequence[Array], made: Sequence[A
     with text.each(space.shape[:lead]) as found:
         own, out = (text.at(p, found, strides_of(space)[:lead]) for p in (source.pointer, goal.pointer))
         index, result = (_Line(text, pointer, size, space.dtype) for pointer in (own, out))
-        with _steps(text, count) as i, index.inside(i, box.size) as place:
+        with text.each([count]) as (i,), index.inside(i, box.size) as place:
             noted.store(i, place)
-        with _steps(text, count) as i:
+        with text.each([count]) as (i,):
             result.store("-1", i)
             with index.inside(i, box.size) as place, w.where(w.set(f"icmp eq i64 {noted.load(place)}, {i}")):
                 result.store(index.load(i), i)
@@ -246,7 +210,7 @@ def numbered_by_flags(text: Text, box: NumberedByFlags, read: Sequence[Array], m
     number = w.slot("i64")
     with _lines(text, box.axis, [read[0], made[0]]) as (flags, goal):
         w.do(f"store i64 0, ptr {number}")  # of the segments so far
-        with _steps(text, n) as i:
+        with text.each([n]) as (i,):
             flag, first = flags.integer(i), w.set(f"icmp eq i64 {i}, 0")
             text.fail(w.set(f"icmp ugt i64 {flag}, 1"))
             starts = w.set(f"select i1 {first}, i64 1, i64 {flag}")
@@ -263,7 +227,7 @@ def numbered_by_lengths(text: Text, box: NumberedByLengths, read: Sequence[Array
     at = w.slot("i64")
     with _lines(text, box.axis, [read[0], made[0]]) as (lengths, goal):
         w.do(f"store i64 0, ptr {at}")
-        with _steps(text, k) as segment:
+        with text.each([k]) as (segment,):
             length, begin = lengths.integer(segment), w.set(f"load i64, ptr {at}")
             end = w.set(f"add i64 {begin}, {length}")
             wrong = w.set(f"icmp ugt i64 {length}, {box.n}")
@@ -292,9 +256,9 @@ def sort_by_bin(text: Text, box: SortByBin, read: Sequence[Array], made: Sequenc
         return before
 
     with _lines(text, box.axis, [read[0], *made]) as (index, order, starts, last):
-        with _steps(text, bins + 1) as k:
+        with text.each([bins + 1]) as (k,):
             places.store("0", k)
-        with _steps(text, m) as i:
+        with text.each([m]) as (i,):
             next_place(index, i)
         total = w.slot("i64", start="0")
 
@@ -307,35 +271,16 @@ def sort_by_bin(text: Text, box: SortByBin, read: Sequence[Array], made: Sequenc
             w.do(f"store i64 {after}, ptr {total}")
             return after, some
 
-        with _steps(text, m) as i:
+        with text.each([m]) as (i,):
             starts.store("false", i)
-        with _steps(text, bins) as k:
+        with text.each([bins]) as (k,):
             after, some = begin(k)
             end = w.set(f"sub i64 {after}, 1")
             last.store(w.set(f"select i1 {some}, i64 {end}, i64 -1"), k)
         begin(str(bins))
-        with _steps(text, m) as i:
+        with text.each([m]) as (i,):
             order.store(i, next_place(index, i))
     text.free(buffer)
-
-
-def origin(text: Text, box: Origin, read: Sequence[Array], made: Sequence[Array]) -> None:
-    """Write an `Origin`."""
-    w, n = text.w, read[0][1].shape[box.axis]
-    with _lines(text, box.axis, [read[0], made[0]]) as (resets, goal), _steps(text, n) as i:
-        before = w.set(f"sub i64 {i}, {box.back}")
-        goal.store(w.set(f"select i1 {resets.load(i)}, i64 -1, i64 {before}"), i)
-
-
-def previous_state(text: Text, box: PreviousState, read: Sequence[Array], made: Sequence[Array]) -> None:
-    """Write a `PreviousState`."""
-    w, n = text.w, read[0][1].shape[box.axis]
-    with _lines(text, box.axis, [*read, made[0]]) as (resets, states, goal), _steps(text, n) as i:
-        before = w.set(f"sub i64 {i}, {box.back}")
-        none = w.set(f"or i1 {resets.load(i)}, {w.set(f'icmp slt i64 {before}, 0')}")
-        state = states.load(w.most(before, "0"))
-        kind = llvm_type(goal.dtype)
-        goal.store(w.set(f"select i1 {none}, {kind} {literal(0, goal.dtype)}, {kind} {state}"), i)
 
 
 def number_0(text: Text, box: Waiting, read: Sequence[Array], made: Sequence[Array]) -> None:
@@ -350,8 +295,6 @@ def lawful(text: Text, box: Lawful, read: Sequence[Array], made: Sequence[Array]
 
 
 WRITERS |= {
-    Origin: origin,
-    PreviousState: previous_state,
     Waiting: number_0,
     Lawful: lawful,
     StableOrder: stable_order,

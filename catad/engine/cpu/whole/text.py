@@ -28,43 +28,32 @@ INLINED = 600  # lines that stand once more for calls that are inlined: LLVM's t
 FIXED = 16  # steps of a loop up to which its length is written into the text
 _ALIGNED, PAGE = 64, 4096
 UNLIKE = -1  # the error of arrays that do not lie as is assumed
-ARRAYS = f"""
-define internal i1 @arrays(ptr %list, ptr %class, ptr noalias %places, i64 %n) {{
-entry:
-  %first = getelementptr i8, ptr %list, i64 {ITEMS}
-  %items = load ptr, ptr %first
-  br label %head
-head:
-  %k = phi i64 [ 0, %entry ], [ %next, %flat ]
-  %more = icmp slt i64 %k, %n
-  br i1 %more, label %one, label %end
-one:
-  %item = getelementptr ptr, ptr %items, i64 %k
-  %object = load ptr, ptr %item
-  %kind = getelementptr i8, ptr %object, i64 {HEAD - 8}
-  %own = load ptr, ptr %kind
-  %is = icmp eq ptr %own, %class
-  br i1 %is, label %array, label %end
-array:
-  %at = getelementptr i8, ptr %object, i64 {FLAGS}
-  %flags = load i32, ptr %at
-  %plain = and i32 %flags, {PLAIN}
-  %lies = icmp eq i32 %plain, {PLAIN}
-  br i1 %lies, label %flat, label %end
-flat:
-  %data = getelementptr i8, ptr %object, i64 {HEAD}
-  %numbers = load ptr, ptr %data
-  %place = getelementptr ptr, ptr %places, i64 %k
-  store ptr %numbers, ptr %place
-  %next = add i64 %k, 1
-  br label %head
-end:
-  %alike = phi i1 [ true, %head ], [ false, %one ], [ false, %array ]
-  ret i1 %alike
-}}
-"""
-"""The addresses of the numbers of so many arrays of NumPy in a list; false where one is of another class, or is not plain."""
 SPREAD = 1 << 14  # bytes of an array from which on it has a place of its own in a page
+
+
+def _arrays() -> str:
+    """The addresses of the numbers of so many arrays of NumPy in a list; false where one is of another class, or is not plain."""
+    w = Writer()
+    alike = w.slot("i1", start="true")
+
+    def read(kind: str, base: str, offset: int) -> str:
+        return w.set(f"load {kind}, ptr {w.set(f'getelementptr i8, ptr {base}, i64 {offset}')}")
+
+    def also(holds: str) -> None:
+        before = w.set(f"load i1, ptr {alike}")
+        w.do(f"store i1 {w.set(f'and i1 {before}, {holds}')}, ptr {alike}")
+
+    items = read("ptr", "%list", ITEMS)
+    with w.each("0", "%n") as k:
+        one = w.set(f"load ptr, ptr {w.set(f'getelementptr ptr, ptr {items}, i64 {k}')}")
+        own = w.set(f"icmp eq ptr {read('ptr', one, HEAD - 8)}, %class")
+        also(own)
+        with w.where(own):  # what is no array has no such fields
+            plain = w.set(f"and i32 {read('i32', one, FLAGS)}, {PLAIN}")
+            also(w.set(f"icmp eq i32 {plain}, {PLAIN}"))
+            w.do(f"store ptr {read('ptr', one, HEAD)}, ptr {w.set(f'getelementptr ptr, ptr %places, i64 {k}')}")
+    result = w.set(f"load i1, ptr {alike}")
+    return w.text("arrays", "ptr %list, ptr %class, ptr noalias %places, i64 %n", "internal", "alwaysinline", f"i1 {result}")
 
 
 class Buffer:
@@ -99,7 +88,10 @@ class Pass(NamedTuple):
 
 
 class Shared(Protocol):
-    """A pass that threads share: its parts, in the form in which the pool reads them, for the number of threads in force."""
+    """A pass that threads share: its indices, and its parts as the pool reads them, for the number of threads in force."""
+
+    @property
+    def work(self) -> int: ...
 
     def listed(self) -> Any: ...
 
@@ -153,7 +145,7 @@ class Text:
         """
         places, lines = self.entry(), list[str]()
         if HEAD:
-            self.w.support["arrays"] = ARRAYS
+            self.w.support["arrays"] = _arrays()
             self.w.slots.append(f"  %places = alloca [{count} x ptr]")
             lines = [f"  %alike = call i1 @arrays(ptr {places}, ptr %class, ptr %places, i64 {count})"]
             lines += ["  br i1 %alike, label %begin, label %unlike", "unlike:", f"  store i64 {UNLIKE}, ptr %error", "  ret void"]
@@ -334,12 +326,6 @@ class Text:
     def each(self, sizes: Sequence[int]) -> AbstractContextManager[list[str]]:
         """Loops of these sizes around what is written inside; their indices."""
         return self.w.nested(sizes)
-
-    def nest(self, sizes: Sequence[int], body: Callable[[list[str]], None]) -> None:
-        """The same around what `body` writes, which is given the indices."""
-        if 0 not in sizes:
-            with self.each(sizes) as index:
-                body(index)
 
     def at(self, pointer: str, index: Sequence[str], strides: Sequence[int], offset: int = 0) -> str:
         """The address at an index, given strides and an offset in bytes."""
