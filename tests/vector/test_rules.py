@@ -155,7 +155,7 @@ def unrecognised(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]
 
     def forget() -> None:
         cache.forget()
-        for module in ("fold", "scan", "histogram", "monoid"):
+        for module in ("folds.fold", "scans.scan", "bins.histogram", "folds.monoid"):
             monkeypatch.setattr(f"catad.vector.{module}.scalar.recognise", lambda function: None)
 
     yield forget
