@@ -149,6 +149,15 @@ def test_of_ties_the_least_index_wins(name: str, k: int) -> None:
 # -- special rules against the generic ones, where ties, zeros, empty bins and indices out of range are
 
 
+class Unrecognising:
+    """The scalar language for one module, which knows no operator; engines go on with the language itself."""
+
+    recognise = staticmethod(lambda function: None)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(ct.scalar, name)
+
+
 @pytest.fixture
 def unrecognised(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
     """Calling it makes every operator a stranger."""
@@ -156,7 +165,7 @@ def unrecognised(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]
     def forget() -> None:
         cache.forget()
         for module in ("folds.fold", "scans.scan", "bins.histogram", "folds.monoid"):
-            monkeypatch.setattr(f"catad.vector.{module}.scalar.recognise", lambda function: None)
+            monkeypatch.setattr(f"catad.vector.{module}.scalar", Unrecognising())
 
     yield forget
     cache.forget()
