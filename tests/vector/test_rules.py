@@ -164,7 +164,7 @@ def unrecognised(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]
 
     def forget() -> None:
         cache.forget()
-        for module in ("folds.fold", "scans.scan", "bins.histogram", "folds.monoid"):
+        for module in ("folds.fold", "scans.scan", "bins.histogram", "bins.fold_by_bin", "folds.monoid"):
             monkeypatch.setattr(f"catad.vector.{module}.scalar", Unrecognising())
 
     yield forget
