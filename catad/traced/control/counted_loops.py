@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Any
 from catad.traced.arrays.affine import note_bounds
 from catad.traced.arrays.stand_in import Traced, var_of
 from catad.traced.control.decisions import unroll_for
-from catad.traced.control.loop import Loop, Names, Slot
+from catad.traced.control.loop import DataLoop, Names, Slot
 from catad.traced.control.loop_items import TracedRange
 
 if TYPE_CHECKING:
     from catad.traced.trace import Driver
 
 
-class CountedLoop(Loop):
+class CountedLoop(DataLoop):
     """A `for` statement over a range whose bounds are data: a while loop with a counter."""
 
     what = "for loop over a range of data"
-    can_unroll = False
 
     def __init__(self, driver: Driver, items: TracedRange, names: Names, site: Any) -> None:
         super().__init__(driver, names, site)
@@ -52,14 +51,9 @@ class CountedLoop(Loop):
         self.holds = var_of(self.trace, self.current < stop if step > 0 else self.current > stop)
         yield self.current
 
-    def leave(self) -> None:
-        """The body has been recorded."""
+    def close(self, frame: Any) -> bool:
         self.counter.value = var_of(self.trace, self.current + self.range.step)
-        if not self.close(sys._getframe(1)):
-            self.state = "again"
-            return
-        self.state = "done"
-        self.finish(*self.laid_out(self.holds))
+        return super().close(frame)
 
     def most_steps(self) -> int | None:
         return self.range.most

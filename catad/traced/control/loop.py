@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from catad import errors
-from catad.category.spaces import Product, Tensor, Unit
+from catad.category.spaces import Product, Tensor
 from catad.category.terms import D
 from catad.errors.places import called
 from catad.traced.arrays.aliases import Aliases, refusing, show_state, unrolling
@@ -65,6 +65,16 @@ class Slot:
         self.narrow = start.space.dtype  # which it has before the first step
         self.input: Var | None = None
         self.value: Var | None = None  # what the body leaves in it
+
+
+class Given(NamedTuple):
+    """What goes into the body of a loop: the slots that it changes and those that it does not; the inputs that stand for the
+    first, and for the others and outer variables, in two groups; and what these get at the start."""
+
+    changed: list[Slot]
+    steady: list[Slot]
+    groups: list[list[Var]]
+    args: tuple[Any, ...]
 
 
 class Loop:
@@ -236,42 +246,23 @@ class Loop:
     def all_slots(self) -> list[Slot]:
         return [*[slot for slots in self.slots.values() for slot in slots], *self.buffers.values()]
 
-    def given(self) -> tuple[list[Slot], list[Slot], list[Var]]:
-        """The slots that the body changes, those that it does not, and the inputs that stand for outer variables."""
-        slots = self.all_slots()
+    def given(self) -> Given:
+        """What goes into the body."""
+        slots, region = self.all_slots(), self.region
         changed = [slot for slot in slots if slot.value is not None and slot.value.wire is not _input(slot).wire]
         steady = [slot for slot in slots if slot not in changed]
-        lifted = [var for var in self.region.inputs if var.wire.number in self.region.outer]
-        return changed, steady, lifted
-
-    def laid_out(self, test: Var) -> tuple[list[Slot], list[Slot], list[Var]]:
-        """The loop as a while loop, with all that its condition and its body read in the state; what it leaves in it."""
-        changed, steady, lifted = self.given()
+        lifted = [var for var in region.inputs if var.wire.number in region.outer]
         rest = [*[_input(slot) for slot in steady], *lifted]
-        order = [*[_input(slot) for slot in changed], *rest]
-        most = self.most_steps()
-        spaces = Product([_space(slot) for slot in changed]), Product([var.space for var in rest])
-        dom = Product(spaces if most is None else (*spaces, Unit))
-        last = tuple(rest) if most is None else ()
+        outer = [*[slot.start for slot in steady], *[region.outer[var.wire.number] for var in lifted]]
+        args = tuple([slot.start for slot in changed]), tuple(outer)
+        return Given(changed, steady, [[_input(slot) for slot in changed], rest], args)
 
-        def closed(title: str, results: Any) -> D:
-            notes = Notes(title=title, arguments=("s", "f", "u")[: len(dom.factors)])
-            found: D = self.region.close(results, order, dom, notes)
-            return found
-
-        holds, body = closed("holds", test), closed("step", (tuple([_value(slot) for slot in changed]), last))
-        outer = [*[slot.start for slot in steady], *[self.region.outer[var.wire.number] for var in lifted]]
-        args: tuple[Any, ...] = (tuple([slot.start for slot in changed]), tuple(outer))
-        if most is None:
-            made = computed(self.outer, while_loop(holds, body), args, self.place)
-        else:
-            same = closed("same", (tuple([_input(slot) for slot in changed]), last))
-            made = computed(self.outer, sweep(choose(holds, body, same), most), (*args, ()), self.place)
-        return changed, steady, list(made[0])
-
-    def most_steps(self) -> int | None:
-        """A number of steps that the loop does not exceed, where one is known."""
-        return None
+    def closed(self, title: str, results: Any, groups: Sequence[Sequence[Var]]) -> D:
+        """The recorded body as a program of groups of its inputs: state, what stays, and what a step has of its own."""
+        dom = Product(tuple([Product(tuple([var.space for var in group])) for group in groups]))
+        notes = Notes(title=title, arguments=("s", "f", "u")[: len(groups)])
+        found: D = self.region.close(results, [var for group in groups for var in group], dom, notes)
+        return found
 
     def finish(self, changed: list[Slot], steady: list[Slot], finals: list[Var]) -> None:
         """Give names and arrays what the loop leaves in them."""
@@ -294,6 +285,36 @@ class Loop:
                 buffer.write(self.outer, at[id(slot)])
         leaving.link()
         self.merged = True
+
+
+class DataLoop(Loop):
+    """A loop whose number of steps depends on data: it goes on while `holds`."""
+
+    can_unroll = False
+    holds: Var
+
+    def leave(self) -> None:
+        """The condition and the body have been recorded."""
+        if not self.close(sys._getframe(1)):
+            self.state = "again"
+            return
+        self.state = "done"
+        changed, steady, groups, args = self.given()
+        most, rest = self.most_steps(), tuple(groups[1])
+        if most is not None:
+            groups, args, rest = [*groups, []], (*args, ()), ()
+        holds = self.closed("holds", self.holds, groups)
+        body = self.closed("step", (tuple([_value(slot) for slot in changed]), rest), groups)
+        if most is None:
+            made = computed(self.outer, while_loop(holds, body), args, self.place)
+        else:
+            same = self.closed("same", (tuple(groups[0]), rest), groups)
+            made = computed(self.outer, sweep(choose(holds, body, same), most), args, self.place)
+        self.finish(changed, steady, list(made[0]))
+
+    def most_steps(self) -> int | None:
+        """A number of steps that the loop does not exceed, where one is known."""
+        return None
 
 
 class ForLoop(Loop):
@@ -375,20 +396,15 @@ class ForLoop(Loop):
             self.state = "again"
             return
         self.state = "done"
-        changed, steady, lifted = self.given()
+        changed, steady, groups, args = self.given()
         finals: list[Var] = []
         outs: tuple[Var, ...] = ()
         if changed or outputs:
-            order = [*[_input(slot) for slot in changed], *[_input(slot) for slot in steady], *lifted, *self.entries]
-            groups: tuple[list[Any], ...] = (changed, [*steady, *lifted], self.entries)
-            dom = Product(tuple([Product(tuple([_space(one) for one in group])) for group in groups]))
             after = tuple([_value(slot) for slot in changed]), outputs
-            body = self.region.close(after, order, dom, Notes(title="step", arguments=("s", "f", "u")))
-            outer = [*[slot.start for slot in steady], *[self.region.outer[var.wire.number] for var in lifted]]
-            args = (tuple([slot.start for slot in changed]), tuple(outer), tuple(self.arrays))
-            made = computed(self.outer, sweep(body, self.steps.n), args, self.place)
+            body = self.closed("step", after, [*groups, self.entries])
+            made = computed(self.outer, sweep(body, self.steps.n), (*args, tuple(self.arrays)), self.place)
             finals, outs = list(made[0]), made[1]
-            self.note_known(changed, steady, [*finals, *outs], [*[_value(slot) for slot in changed], *outputs])
+            self.note_known(changed, steady, [*finals, *outs], [*after[0], *outputs])
         self.finish(changed, steady, finals)
         self.outputs.fill(outs, [var.weak for var in outputs], self.note_outputs())
 
@@ -416,11 +432,10 @@ class ForLoop(Loop):
         return Aliases(self.alias, starts, self.outer, True)
 
 
-class WhileLoop(Loop):
+class WhileLoop(DataLoop):
     """A `while` statement. It runs in Python as long as its condition is known."""
 
     what = "while loop"
-    can_unroll = False
 
     def __init__(self, driver: Driver, names: Names, site: Any) -> None:
         super().__init__(driver, names, site)
@@ -453,14 +468,6 @@ class WhileLoop(Loop):
         else:
             self.going = False
 
-    def leave(self) -> None:
-        """The condition and the body have been recorded."""
-        if not self.close(sys._getframe(1)):
-            self.state = "again"
-            return
-        self.state = "done"
-        self.finish(*self.laid_out(self.holds))
-
 
 def has_no_axes(leaf: Any) -> bool:
     """True for an array without axes, which is written into where a number would be replaced."""
@@ -480,10 +487,6 @@ def _input(slot: Slot) -> Var:
 def _value(slot: Slot) -> Var:
     assert slot.value is not None
     return slot.value
-
-
-def _space(one: Slot | Var) -> Tensor:
-    return one.space if isinstance(one, Var) else _input(one).space
 
 
 def _alike(a: Any, b: Any) -> bool:
