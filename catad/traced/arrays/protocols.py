@@ -94,6 +94,15 @@ def write_out(target: Any, made: Any, casting: Any = "same_kind") -> None:
     assign(target, made, casting)
 
 
+def put_in(made: Any, out: Any, casting: Any = "same_kind") -> Any:
+    """Write a result into the array of its shape that is given by `out=`, which is the result then."""
+    target = out[0] if isinstance(out, tuple) else out
+    if made.shape != target.shape:
+        raise errors.SpaceError(errors.unequal_spaces([made.space, target.space], "out="))
+    write_out(target, made, casting)
+    return target
+
+
 def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """A universal function that NumPy hands to a stand-in."""
     return universal(self.trace_, ufunc, method, inputs, kwargs)
@@ -142,10 +151,7 @@ def called(found: Callable[..., Any], trace: Trace, name: str, args: tuple[Any, 
         if found not in table.OWN_ORDER:
             layout.note(made, (args, kwargs), found in table.SCATTERED)
         return made
-    if made.shape != target.shape:
-        raise errors.SpaceError(errors.unequal_spaces([made.space, target.space], "out="))
-    write_out(target, made)
-    return target
+    return put_in(made, target)
 
 
 def _slice_in(value: Any) -> Ragged | None:
