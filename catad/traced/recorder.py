@@ -19,8 +19,8 @@ from weakref import WeakSet
 import numpy as np
 
 from catad import errors
-from catad.category.constant import Constant, const
-from catad.category.spaces import Product, Space, Tensor, flatten, mapped, space_like
+from catad.category.constant import const
+from catad.category.spaces import Product, Space, Tensor, flatten, mapped
 from catad.category.terms import D
 from catad.category.wiring import Builder, Wire
 from catad.errors import notices
@@ -249,11 +249,6 @@ def _uniform(value: Uniform) -> D:
 _wire, _number_of = attrgetter("wire"), attrgetter("number")
 
 
-def space_of_vars(nested: Any) -> Space:
-    """The space of a nested tuple of variables."""
-    return space_like(nested, [var.space for var in flatten(nested)])
-
-
 TRACES: WeakSet[Trace] = WeakSet()  # those that somebody refers to still
 
 
@@ -362,9 +357,3 @@ def tracing(findings: Findings, unroll: int) -> Iterator[Trace]:
     finally:
         trace.open = False
         _current.reset(token)
-
-
-__all__ = [
-    "TRACES", "Constant", "Findings", "Region", "Restart", "Trace", "Uniform", "Var", "array_of", "current_trace",
-    "space_of_vars", "the_trace", "tracing",
-]  # fmt: skip

@@ -227,7 +227,7 @@ Traced.__array_function__ = array_function  # type: ignore[attr-defined]
 setattr(Traced, "__getattr__", attribute)  # noqa: B010
 Masked.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
 Masked.__array_function__ = array_function  # type: ignore[attr-defined]
-Masked.__getattr__ = masked_attribute  # type: ignore[method-assign]
+setattr(Masked, "__getattr__", masked_attribute)  # noqa: B010
 Ragged.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
 Ragged.__array_function__ = array_function  # type: ignore[attr-defined]
 setattr(Ragged, "__getattr__", ragged_attribute)  # noqa: B010

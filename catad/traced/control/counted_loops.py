@@ -25,7 +25,6 @@ class CountedLoop(DataLoop):
         super().__init__(driver, names, site)
         self.range = items
         self.limits = tuple([end.var_ for end in (items.start, items.stop) if isinstance(end, Traced)])
-        self.state = "roll"
         if not self.simple or site in self.trace.findings.unrolled:
             iter(items)  # an error, or a restart: Python has no number of steps
         if self.trace.unroll == sys.maxsize:  # `ct.unrolled()`
@@ -33,18 +32,10 @@ class CountedLoop(DataLoop):
                 unroll_for(self.trace, var)
         self.counter = Slot(var_of(self.trace, items.start), int)
 
-    def next(self, *stops: Any) -> bool:
-        if self.state == "done":
-            return False
-        if self.state == "roll":
-            self.rolled = True
-            self.begin(sys._getframe(1))
-        else:
-            self.open()
+    def open(self) -> None:
+        super().open()
         self.current = self.stand_in(self.counter)
         note_bounds(self.current.var_, *self.range.ends)
-        self.state = "rolling"
-        return True
 
     def item(self) -> Iterator[Any]:
         stop, step = self.range.stop, self.range.step

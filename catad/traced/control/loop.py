@@ -84,6 +84,8 @@ class Loop:
     can_unroll = True
     may_not_run = True  # for all that is known
     limits: tuple[Var, ...] = ()  # that say how many steps there are
+    state = "roll"  # what `next` is to do
+    going = True  # in Python
 
     def __init__(self, driver: Driver, names: Names, site: Any) -> None:
         self.trace, self.names, self.live, self.simple, self.site = driver.trace, names.bound, names.live, names.simple, site
@@ -100,6 +102,33 @@ class Loop:
         self.buffers: dict[Buffer, Slot] = {}
         self.starts: dict[int, Var] = {}
         self.values: dict[str, Any] = {}
+
+    # -- what the program asks
+
+    def next(self, *stops: Any) -> bool:
+        """Whether another step is to run, or to be recorded."""
+        if self.state == "python":
+            return self.next_in_python(stops)
+        if self.state == "roll":
+            self.rolled = True
+            self.begin(sys._getframe(1))
+        elif self.state == "again":
+            self.open()
+        else:
+            return False
+        self.state = "rolling"
+        return True
+
+    def next_in_python(self, stops: Sequence[Any]) -> bool:
+        """Whether another step is to run."""
+        return self.going
+
+    def leave(self) -> None:
+        """A step has been recorded."""
+        settled = self.close(sys._getframe(1))
+        self.state = "done" if settled else "again"
+        if settled:
+            self.lay_out()
 
     # -- the state
 
@@ -246,6 +275,10 @@ class Loop:
     def all_slots(self) -> list[Slot]:
         return [*[slot for slots in self.slots.values() for slot in slots], *self.buffers.values()]
 
+    def lay_out(self) -> None:
+        """The loop as a line, and what it leaves."""
+        raise NotImplementedError
+
     def given(self) -> Given:
         """What goes into the body."""
         slots, region = self.all_slots(), self.region
@@ -293,12 +326,7 @@ class DataLoop(Loop):
     can_unroll = False
     holds: Var
 
-    def leave(self) -> None:
-        """The condition and the body have been recorded."""
-        if not self.close(sys._getframe(1)):
-            self.state = "again"
-            return
-        self.state = "done"
+    def lay_out(self) -> None:
         changed, steady, groups, args = self.given()
         most, rest = self.most_steps(), tuple(groups[1])
         if most is not None:
@@ -342,37 +370,25 @@ class ForLoop(Loop):
         """Whether a loop of so many steps is recorded once."""
         return n > self.trace.unroll or (n > 1 and self.site in self.trace.findings.rolled)
 
-    def next(self, *stops: Any) -> bool:
-        """Whether another step is to run. Flags end the loop where they are known to be set."""
-        if self.state == "python":
-            going = self.next_in_python(stops)
-            self.short.step(going)
-            return going
-        if self.state == "roll":
-            assert self.steps is not None
-            self.rolled, self.length = True, self.steps.n
-            self.begin(sys._getframe(1))
-            lists = names_of(sys._getframe(1), self.lists)
-            self.outputs.lists += [one for one in lists.values() if type(one) is list]
-            self.state = "rolling"
-            self.take()
-            return True
-        if self.state == "again":
-            self.open()
-            self.take()
-            return True
-        return False
-
     def next_in_python(self, stops: Sequence[Any]) -> bool:
-        """Whether there is another item."""
+        """Whether there is another item. Flags end the loop where they are known to be set."""
         if any((self.kept or not isinstance(stop, Traced)) and stop for stop in stops):
-            self.exhausted = False
-            return False
-        self.current = next(self.items, UNBOUND)
-        return self.current is not UNBOUND
+            self.exhausted = going = False
+        else:
+            self.current = next(self.items, UNBOUND)
+            going = self.current is not UNBOUND
+        self.short.step(going)
+        return going
 
-    def take(self) -> None:
-        """The item of a step: entries of arrays with an axis for the steps."""
+    def begin(self, frame: Any) -> None:
+        assert self.steps is not None
+        self.length = self.steps.n
+        self.outputs.lists += [one for one in names_of(frame, self.lists).values() if type(one) is list]
+        super().begin(frame)
+
+    def open(self) -> None:
+        """A pass, with the item of a step: entries of arrays with an axis for the steps."""
+        super().open()
         assert self.steps is not None
         self.outputs.open()
         with self.trace.inside(self.outer):
@@ -385,17 +401,17 @@ class ForLoop(Loop):
     def item(self) -> Iterator[Any]:
         yield self.current
 
-    def leave(self) -> None:
-        """The body has been recorded."""
+    def close(self, frame: Any) -> bool:
         assert self.steps is not None
         if not self.region.written.isdisjoint(self.steps.memory):
             self.give_up()  # the rows of later steps change
         with self.trace.inside(self.region):
-            outputs = self.outputs.variables(self.region)
-        if not self.close(sys._getframe(1)):
-            self.state = "again"
-            return
-        self.state = "done"
+            self.appended = self.outputs.variables(self.region)
+        return super().close(frame)
+
+    def lay_out(self) -> None:
+        assert self.steps is not None
+        outputs = self.appended
         changed, steady, groups, args = self.given()
         finals: list[Var] = []
         outs: tuple[Var, ...] = ()
@@ -440,26 +456,11 @@ class WhileLoop(DataLoop):
     def __init__(self, driver: Driver, names: Names, site: Any) -> None:
         super().__init__(driver, names, site)
         self.state = "python"
-        self.going = True
-
-    def next(self, *stops: Any) -> bool:
-        if self.state == "python":
-            return self.going
-        if self.state == "roll":
-            self.rolled = True
-            self.begin(sys._getframe(1))
-            self.state = "rolling"
-            return True
-        if self.state == "again":
-            self.open()
-            return True
-        return False
 
     def test(self, value: Any) -> Iterator[Any]:
         """One step where the condition holds; the first condition on data starts the recording."""
-        if self.state in ("rolling", "again"):
+        if self.state == "rolling":
             self.holds = condition(self.trace.region, var_of(self.trace, value))
-            self.state = "rolling"
             yield None
         elif is_condition(value) and self.simple:
             self.state = "roll"

@@ -239,20 +239,26 @@ nansum = meaning(np.nansum)(_without_nan(total, 0.0))
 nanprod = meaning(np.nanprod)(_without_nan(product, 1.0))
 
 
-def _nan_extremum(plain: Callable[..., Any], number: float) -> Callable[..., Any]:
+def _nan_extremum(plain: Callable[..., Any], number: float, is_position: bool = False) -> Callable[..., Any]:
     def made(trace: Trace, a: Any, axis: Any = None, **options: Any) -> Any:
         x, missing = _filled(trace, a, number)
         out = plain(trace, x, axis, **options)
         if missing is False:
             return out
         rest = {key: value for key, value in options.items() if key in ("keepdims", "where")}
-        return np.where(all_(trace, missing, axis, **rest), x.dtype.type(np.nan), out)
+        none = all_(trace, missing, axis, **rest)
+        if not is_position:
+            return np.where(none, x.dtype.type(np.nan), out)
+        count = x.size if axis is None or not x.ndim else x.shape[axis]  # NaN alone: an index out of range is an error
+        return as_traced(trace, np.arange(count))[np.where(none, count, out)]
 
     return made
 
 
 nanmax = meaning(np.nanmax)(_nan_extremum(maximum, -math.inf))
 nanmin = meaning(np.nanmin)(_nan_extremum(minimum, math.inf))
+meaning(np.nanargmax)(_nan_extremum(argmax, -math.inf, True))
+meaning(np.nanargmin)(_nan_extremum(argmin, math.inf, True))
 
 
 @meaning(np.nanmean)
@@ -267,17 +273,3 @@ nanvar = meaning(np.nanvar)(_moment(moments.var, False, True))
 nanstd = meaning(np.nanstd)(_moment(moments.std, True, True))
 
 
-def _nan_position(plain: Callable[..., Any], number: float) -> Callable[..., Any]:
-    def made(trace: Trace, a: Any, axis: Any = None, **options: Any) -> Any:
-        x, missing = _filled(trace, a, number)
-        out = plain(trace, x, axis, **options)
-        if missing is False:
-            return out
-        count = x.size if axis is None or not x.ndim else x.shape[axis]  # NaN alone: an index out of range is an error
-        return as_traced(trace, np.arange(count))[np.where(all_(trace, missing, axis, **options), count, out)]
-
-    return made
-
-
-meaning(np.nanargmax)(_nan_position(argmax, -math.inf))
-meaning(np.nanargmin)(_nan_position(argmin, math.inf))
