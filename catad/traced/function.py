@@ -28,7 +28,7 @@ from catad.traced.arrays.naming import captured
 from catad.traced.arrays.stand_in import Traced, fresh, var_of
 from catad.traced.captured import Captured, bytes_around, outside, reads
 from catad.traced.control.decisions import give_up_merging, on_a_path
-from catad.traced.control.explore import Path, explored, join
+from catad.traced.control.explore import Path, explored
 from catad.traced.open_terms import Open, measuring
 from catad.traced.pickling import Reference
 from catad.traced.programs.program import Notes, Program
@@ -308,7 +308,7 @@ def _opened(path: Path, dom: Space, wanted: Sequence[Var], notes: Notes) -> Open
 def _explored(run: Callable[[Findings], Path], arguments: list[tuple[str, Tree]]) -> Any:
     """All paths; an error shows the line of the user's source, and which arguments are tuples or lists of numbers."""
     try:
-        return join(explored(run))
+        return explored(run)
     except errors.CatadError as error:
         if error.excerpt is None:
             errors.show_source(error)

@@ -9,17 +9,18 @@ program (closure conversion). Lines with equal terms and arguments are one line.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from operator import attrgetter
 from typing import Any, NamedTuple
 from weakref import WeakSet
 
 import numpy as np
 
 from catad import errors
-from catad.category.constant import Constant, const
-from catad.category.spaces import Product, Space, Tensor, flatten, space_like
+from catad.category.constant import const
+from catad.category.spaces import Product, Space, Tensor, flatten, mapped
 from catad.category.terms import D
 from catad.category.wiring import Builder, Wire
 from catad.errors import notices
@@ -146,16 +147,16 @@ class Region:
             own = args if args.region is self else self.own(args)
             wires, numbers = own.wire, own.wire.number
         else:
-            own = _mapped(self.own, args)
-            wires = _mapped(_wire, own)
-            numbers = _mapped(_number_of, wires)
+            own = mapped(args, self.own)
+            wires = mapped(own, _wire)
+            numbers = mapped(wires, _number_of)
         key = (term, numbers)
         found = self.made.get(key)
         if found is None:
             where = called() if place is None else place
             made = self.builder.apply(term, wires)
             leaves = (own,) if type(own) is Var else flatten(own)
-            found = _mapped(lambda wire: self._written(wire, where, leaves), made)
+            found = mapped(made, lambda wire: self._written(wire, where, leaves))
             self.lines.append((term, own, found, where, self.trace.calls[self.depth :]))
             self.trace.recorded += 1
             self.made[key] = found
@@ -170,7 +171,7 @@ class Region:
 
     def close(self, results: Any, order: list[Var] | None = None, dom: Space | None = None, notes: Any = None) -> Program:
         """The finished program. `order` are the inputs in the order of its domain, `dom` is the domain, nested as it shall be."""
-        results = _mapped(self.own, results)
+        results = mapped(results, self.own)
         inputs = self.inputs if order is None else order
         number = {id(var): k for k, var in enumerate(inputs)}
         variables = list(inputs)
@@ -183,13 +184,13 @@ class Region:
 
         lines = []
         for term, args, outs, *_ in self.lines:
-            numbers = _mapped(numbered, args)
+            numbers = mapped(args, numbered)
             for var in flatten(outs):
                 number[id(var)] = len(variables)
                 by_wire.setdefault(var.wire.number, len(variables))
                 variables.append(var)
-            lines.append(Line(term, numbers, _mapped(lambda var: number[id(var)], outs)))
-        result = _mapped(numbered, results)
+            lines.append(Line(term, numbers, mapped(outs, lambda var: number[id(var)])))
+        result = mapped(results, numbered)
         kept, result, renumbered, positions = in_normal_form(lines, len(inputs), result)
         self._tell_unread(positions)
         names = {
@@ -245,23 +246,7 @@ def _uniform(value: Uniform) -> D:
     return const(value.number) >> broadcast_to(value.shape)
 
 
-def _wire(var: Var) -> Wire:
-    return var.wire
-
-
-def _number_of(wire: Wire) -> int:
-    return wire.number
-
-
-def _mapped(fn: Callable[[Any], Any], nested: Any) -> Any:
-    if isinstance(nested, tuple):
-        return tuple([_mapped(fn, part) for part in nested])
-    return fn(nested)
-
-
-def space_of_vars(nested: Any) -> Space:
-    """The space of a nested tuple of variables."""
-    return space_like(nested, [var.space for var in flatten(nested)])
+_wire, _number_of = attrgetter("wire"), attrgetter("number")
 
 
 TRACES: WeakSet[Trace] = WeakSet()  # those that somebody refers to still
@@ -372,9 +357,3 @@ def tracing(findings: Findings, unroll: int) -> Iterator[Trace]:
     finally:
         trace.open = False
         _current.reset(token)
-
-
-__all__ = [
-    "TRACES", "Constant", "Findings", "Region", "Restart", "Trace", "Uniform", "Var", "array_of", "current_trace",
-    "space_of_vars", "the_trace", "tracing",
-]  # fmt: skip

@@ -34,6 +34,7 @@ class Driver:
     unbound = UNBOUND
     slice = builtins.slice
     named = staticmethod(named)
+    managed = staticmethod(managed)
 
     def __init__(self, package: str, outside: dict[int, Any] | None = None, followed: set[Any] | None = None) -> None:
         self.package = package
@@ -138,10 +139,6 @@ class Driver:
     def region(self) -> Region:
         """The region that is recorded before a `try`."""
         return self.trace.region
-
-    def managed(self, manager: Any) -> Any:
-        """A context manager, which catches no errors of tracing."""
-        return managed(manager)
 
     def caught(self, region: Region) -> None:
         """An exception that left a merged branch or a rolled loop is caught behind it: each path and each step is run alone."""

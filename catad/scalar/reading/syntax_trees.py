@@ -46,7 +46,7 @@ def contains(nodes: Sequence[ast.AST], kinds: tuple[type[ast.AST], ...], loops: 
             return True
         if isinstance(node, ast.For | ast.While) and not loops:
             stack.extend(node.orelse)
-        elif not isinstance(node, ast.FunctionDef | ast.Lambda):
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             stack.extend(ast.iter_child_nodes(node))
     return False
 

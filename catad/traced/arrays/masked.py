@@ -38,10 +38,9 @@ class Masked:
     def ndim(self) -> int:
         return 1 + self.full.ndim - self.mask.ndim
 
-    def __getattr__(self, name: str) -> Any:
-        if name in ("copy", "astype", "sum"):
-            raise AttributeError(name)
-        raise errors.TraceError(errors.shape_depends_on_data(f"x[mask].{name}"))
+    if TYPE_CHECKING:  # `protocols.py` sets it
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def __len__(self) -> int:
         raise errors.TraceError(errors.shape_depends_on_data("len(x[mask])"))

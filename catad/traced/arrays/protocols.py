@@ -94,6 +94,15 @@ def write_out(target: Any, made: Any, casting: Any = "same_kind") -> None:
     assign(target, made, casting)
 
 
+def put_in(made: Any, out: Any, casting: Any = "same_kind") -> Any:
+    """Write a result into the array of its shape that is given by `out=`, which is the result then."""
+    target = out[0] if isinstance(out, tuple) else out
+    if made.shape != target.shape:
+        raise errors.SpaceError(errors.unequal_spaces([made.space, target.space], "out="))
+    write_out(target, made, casting)
+    return target
+
+
 def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """A universal function that NumPy hands to a stand-in."""
     return universal(self.trace_, ufunc, method, inputs, kwargs)
@@ -142,10 +151,7 @@ def called(found: Callable[..., Any], trace: Trace, name: str, args: tuple[Any, 
         if found not in table.OWN_ORDER:
             layout.note(made, (args, kwargs), found in table.SCATTERED)
         return made
-    if made.shape != target.shape:
-        raise errors.SpaceError(errors.unequal_spaces([made.space, target.space], "out="))
-    write_out(target, made)
-    return target
+    return put_in(made, target)
 
 
 def _slice_in(value: Any) -> Ragged | None:
@@ -221,7 +227,7 @@ Traced.__array_function__ = array_function  # type: ignore[attr-defined]
 setattr(Traced, "__getattr__", attribute)  # noqa: B010
 Masked.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
 Masked.__array_function__ = array_function  # type: ignore[attr-defined]
-Masked.__getattr__ = masked_attribute  # type: ignore[method-assign]
+setattr(Masked, "__getattr__", masked_attribute)  # noqa: B010
 Ragged.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
 Ragged.__array_function__ = array_function  # type: ignore[attr-defined]
 setattr(Ragged, "__getattr__", ragged_attribute)  # noqa: B010

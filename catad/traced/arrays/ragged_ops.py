@@ -23,6 +23,7 @@ from catad.traced.arrays.ragged import Extent, Ragged
 from catad.traced.arrays.slice_bounds import along, common, mask_of, moved, value_of
 from catad.traced.arrays.stand_in import Traced, computed, constant, fresh, var_of
 from catad.traced.names.making import from_nested
+from catad.traced.names.sums import strong
 from catad.traced.recorder import Trace
 from catad.vector.loops.choose import choose
 from catad.vector.pointwise.logic import where
@@ -52,14 +53,6 @@ def kept(trace: Trace, mask: Traced | None, x: Any) -> Any:
     over = (1,) * (x.ndim - mask.ndim) + mask.shape
     term = ClearedWhere()
     return fresh(trace, computed(trace.region, term, (mask.reshape(over).var_, strong(trace, x).var_)))
-
-
-def strong(trace: Trace, x: Any) -> Traced:
-    """A stand-in that is no Python number, for an operand."""
-    if isinstance(x, Ragged):
-        x.unknown_("the length of a slice")
-    var = var_of(trace, x)
-    return fresh(trace, cast(trace, var, var.space.dtype)) if var.weak is not None or not isinstance(x, Traced) else x
 
 
 def filled(x: Ragged, number: float) -> Any:

@@ -159,12 +159,7 @@ def moved(trace: Trace, x: Traced, axis: int, at: Extent, to: Extent, size: int)
     else:
         source = (places - value_of(trace, to.start)) // to.step * at.step + value_of(trace, at.start)
     source = pointwise(trace, np.minimum, pointwise(trace, np.maximum, source, 0), own - 1)
-    return taken(trace, x, axis, source)
-
-
-def taken(trace: Trace, x: Traced, axis: int, places: Traced) -> Traced:
-    """A copy of the entries at some places of an axis."""
-    return fresh(trace, computed(trace.region, index[along(axis, arg)], (x.var_, places.var_)))
+    return fresh(trace, computed(trace.region, index[along(axis, arg)], (x.var_, source.var_)))
 
 
 def common(wanted: Sequence[tuple[Extent, int]]) -> tuple[Extent, int] | None:

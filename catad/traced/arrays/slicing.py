@@ -15,7 +15,6 @@ from catad.traced.arrays.operators import assign
 from catad.traced.arrays.ragged import Extent, Ragged
 from catad.traced.arrays.slice_bounds import along, extent_of, is_traced, value_of, whole
 from catad.traced.arrays.stand_in import Traced, View
-from catad.traced.recorder import Trace
 from catad.vector.indexing.at import at
 from catad.vector.indexing.keys import arg
 from catad.vector.indexing.subscript import index
@@ -109,15 +108,10 @@ def _fixed(x: Traced, axis: int, extent: Extent, n: int) -> Traced:
         stop = start + extent.step * n
         part: Any = x[along(axis, slice(start, None if stop < 0 else stop, extent.step if n else 1))]
         return part  # type: ignore[no-any-return]
-    places = _places(trace, start, extent.step, n)
+    places: Traced = start + np.arange(0, extent.step * n, extent.step, dtype=np.int64)
     key = along(axis, arg)
     every, first = along(axis, slice(None, None, extent.step)), along(axis, slice(n))
     return Traced(trace, None, View(x, index[key], at[key].set, lambda s: s[every][first], True, (places.var_,)))
-
-
-def _places(trace: Trace, start: Any, step: int, n: int) -> Traced:
-    made: Traced = start + np.arange(0, step * n, step, dtype=np.int64)
-    return made
 
 
 def getitem(x: Traced | Ragged, key: Any) -> Any:

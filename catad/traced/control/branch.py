@@ -7,7 +7,7 @@ differs, comes out of the choice. What cannot be merged is `Undecided`, and expl
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -67,7 +67,7 @@ class Branch:
             self.merge()
             return False
         if not self.left:
-            self.start = _names_of(sys._getframe(1), self.names)
+            self.start = names_of(sys._getframe(1), self.names)
         else:
             self.taken, self.again = False, True
         side = Region(self.trace, self.trace.region, SIDES[len(self.left)])
@@ -80,7 +80,7 @@ class Branch:
     def leave(self) -> None:
         """The side has run."""
         if self.follows_data:
-            self.left.append(_names_of(sys._getframe(1), self.names))
+            self.left.append(names_of(sys._getframe(1), self.names))
             parent = self.sides[-1].parent
             assert parent is not None
             self.trace.region = parent
@@ -140,17 +140,21 @@ class Sides:
         trace, pairs = self.trace, self.pairs.pairs
         if not pairs:
             return []
-        given = list(dict.fromkeys((*self.first.outer.values(), *self.second.outer.values())))
-        dom = Product(tuple([var.space for var in given]))
-        programs = [
-            region.close(tuple([pair[k] for pair in pairs]), [region.own(var) for var in given], dom)
-            for k, region in enumerate((self.first, self.second))
-        ]
-        term = choose(exl, exr >> programs[0], exr >> programs[1])
-        outs = computed(trace.region, term, (condition(trace.region, var_of(trace, self.test)), tuple(given)), self.place)
+        outs = chosen(trace.region, var_of(trace, self.test), (self.first, self.second), pairs, self.place)
         for buffer, k in self.written:
             buffer.write(trace.region, outs[k])
         return list(outs)
+
+
+def chosen(region: Region, test: Var, sides: tuple[Region, Region], pairs: Sequence[tuple[Var, Var]], place: Any) -> Any:
+    """A choice between two regions, each closed over what both read: for each pair the variable of the side that runs."""
+    given = list(dict.fromkeys([var for side in sides for var in side.outer.values()]))
+    dom = Product(tuple([var.space for var in given]))
+    programs = [
+        side.close(tuple([pair[k] for pair in pairs]), [side.own(var) for var in given], dom) for k, side in enumerate(sides)
+    ]
+    term = choose(exl, exr >> programs[0], exr >> programs[1])
+    return computed(region, term, (condition(region, test), tuple(given)), place)
 
 
 def choose_values(driver: Driver, test: Any, first: Callable[[], Any], second: Callable[[], Any]) -> Any:
@@ -195,13 +199,10 @@ def is_condition(value: Any) -> bool:
     return isinstance(value, Traced) and value.size == 1 and value.var_.constant is None
 
 
-def _names_of(frame: Any, names: tuple[str, ...]) -> dict[str, Any]:
+def names_of(frame: Any, names: tuple[str, ...]) -> dict[str, Any]:
     """What names hold in a frame."""
     found = frame.f_locals
     return {name: found.get(name, UNBOUND) for name in names}
-
-
-names_of = _names_of
 
 
 def _filled(sides: Sides, a: Any, b: Any) -> tuple[Any, Any]:

@@ -42,12 +42,7 @@ def loops_behind(var: Var) -> set[Any] | None:
             stack.extend(args)
         elif (outer := region.outer.get(top.wire.number)) is not None:
             stack.append(outer)
-        elif region.loop is not None and region.loop.can_unroll:
-            found.add(region.loop.site)
-            start = region.loop.starts.get(top.wire.number)
-            if start is not None:
-                stack.append(start)
-        elif region.loop is not None and region.loop.limits:
+        elif region.loop is not None and (region.loop.can_unroll or region.loop.limits):
             found.add(region.loop.site)
             stack.extend(region.loop.limits)
             start = region.loop.starts.get(top.wire.number)

@@ -34,12 +34,13 @@ class Fork(NamedTuple):
     no: Any
 
 
-def explored(run: Callable[[Findings], Path]) -> Path | Fork:
-    """All paths of a function; the findings of one attempt are heeded by the next."""
+def explored(run: Callable[[Findings], Path]) -> Path:
+    """One trace for all paths of a function; the findings of one attempt are heeded by the next."""
     findings = Findings()
     for _ in range(MOST_ATTEMPTS):
         try:
-            return _paths(run, findings)
+            found = _paths(run, findings)
+            return found if isinstance(found, Path) else traced.joined_paths(found)
         except Restart:
             continue
     raise errors.TraceError(errors.too_many_branches([]))
@@ -76,8 +77,3 @@ def _too_many(path: Path) -> None:
     error = errors.TraceError(errors.too_many_branches(places))
     errors.show_source(error, places[-1])
     raise error
-
-
-def join(found: Path | Fork) -> Path:
-    """One trace for all paths."""
-    return found if isinstance(found, Path) else traced.joined_paths(found)

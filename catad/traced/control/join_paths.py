@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from catad import errors
-from catad.category.rearrange import exl, exr
-from catad.category.spaces import Product, flatten, mapped
+from catad.category.spaces import flatten, mapped
 from catad.errors.places import Place, shown
-from catad.traced.arrays.stand_in import computed
-from catad.traced.control.branch import SIDES, condition
+from catad.traced.control.branch import SIDES, chosen
 from catad.traced.control.explore import Fork, Path
 from catad.traced.control.join_branches import converted, joined
 from catad.traced.recorder import Findings, Region, Trace, Var
 from catad.values.trees import Tree
-from catad.vector.loops.choose import choose
 
 
 def joined_paths(found: Fork) -> Path:
@@ -37,7 +34,7 @@ def _joined(trace: Trace, region: Region, found: Path | Fork, at: dict[int, Var]
         return mapped(found.result, lambda var: _at(region, var, at)), found.tree
     decision = found.path.trace.decisions[found.number]
     _copy(region, found.path.trace, at, start, decision.lines)
-    test = condition(region, _at(region, decision.var, at))
+    test = _at(region, decision.var, at)
     sides = []
     for side, title in zip((found.yes, found.no), SIDES, strict=True):
         inner = Region(trace, region, title)
@@ -48,13 +45,7 @@ def _joined(trace: Trace, region: Region, found: Path | Fork, at: dict[int, Var]
     if tree != other or len(flatten(a)) != len(flatten(b)):
         _differ(tree, other, decision.place)
     pairs = [_united(first, x, second, y, decision.place) for x, y in zip(flatten(a), flatten(b), strict=True)]
-    given = list(dict.fromkeys((*first.outer.values(), *second.outer.values())))
-    dom = Product(tuple([var.space for var in given]))
-    programs = [
-        inner.close(tuple([pair[k] for pair in pairs]), [inner.own(var) for var in given], dom)
-        for k, inner in enumerate((first, second))
-    ]
-    outs = iter(computed(region, choose(exl, exr >> programs[0], exr >> programs[1]), (test, tuple(given))))
+    outs = iter(chosen(region, test, (first, second), pairs, None))
     return mapped(a, lambda _: next(outs)), tree
 
 

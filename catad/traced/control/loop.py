@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from catad import errors
-from catad.category.spaces import Product, Tensor, Unit
+from catad.category.spaces import Product, Tensor
 from catad.category.terms import D
 from catad.errors.places import called
 from catad.traced.arrays.aliases import Aliases, refusing, show_state, unrolling
@@ -67,6 +67,16 @@ class Slot:
         self.value: Var | None = None  # what the body leaves in it
 
 
+class Given(NamedTuple):
+    """What goes into the body of a loop: the slots that it changes and those that it does not; the inputs that stand for the
+    first, and for the others and outer variables, in two groups; and what these get at the start."""
+
+    changed: list[Slot]
+    steady: list[Slot]
+    groups: list[list[Var]]
+    args: tuple[Any, ...]
+
+
 class Loop:
     """What loops share: the state, and the passes over the body."""
 
@@ -74,6 +84,8 @@ class Loop:
     can_unroll = True
     may_not_run = True  # for all that is known
     limits: tuple[Var, ...] = ()  # that say how many steps there are
+    state = "roll"  # what `next` is to do
+    going = True  # in Python
 
     def __init__(self, driver: Driver, names: Names, site: Any) -> None:
         self.trace, self.names, self.live, self.simple, self.site = driver.trace, names.bound, names.live, names.simple, site
@@ -90,6 +102,33 @@ class Loop:
         self.buffers: dict[Buffer, Slot] = {}
         self.starts: dict[int, Var] = {}
         self.values: dict[str, Any] = {}
+
+    # -- what the program asks
+
+    def next(self, *stops: Any) -> bool:
+        """Whether another step is to run, or to be recorded."""
+        if self.state == "python":
+            return self.next_in_python(stops)
+        if self.state == "roll":
+            self.rolled = True
+            self.begin(sys._getframe(1))
+        elif self.state == "again":
+            self.open()
+        else:
+            return False
+        self.state = "rolling"
+        return True
+
+    def next_in_python(self, stops: Sequence[Any]) -> bool:
+        """Whether another step is to run."""
+        return self.going
+
+    def leave(self) -> None:
+        """A step has been recorded."""
+        settled = self.close(sys._getframe(1))
+        self.state = "done" if settled else "again"
+        if settled:
+            self.lay_out()
 
     # -- the state
 
@@ -236,42 +275,27 @@ class Loop:
     def all_slots(self) -> list[Slot]:
         return [*[slot for slots in self.slots.values() for slot in slots], *self.buffers.values()]
 
-    def given(self) -> tuple[list[Slot], list[Slot], list[Var]]:
-        """The slots that the body changes, those that it does not, and the inputs that stand for outer variables."""
-        slots = self.all_slots()
+    def lay_out(self) -> None:
+        """The loop as a line, and what it leaves."""
+        raise NotImplementedError
+
+    def given(self) -> Given:
+        """What goes into the body."""
+        slots, region = self.all_slots(), self.region
         changed = [slot for slot in slots if slot.value is not None and slot.value.wire is not _input(slot).wire]
         steady = [slot for slot in slots if slot not in changed]
-        lifted = [var for var in self.region.inputs if var.wire.number in self.region.outer]
-        return changed, steady, lifted
-
-    def laid_out(self, test: Var) -> tuple[list[Slot], list[Slot], list[Var]]:
-        """The loop as a while loop, with all that its condition and its body read in the state; what it leaves in it."""
-        changed, steady, lifted = self.given()
+        lifted = [var for var in region.inputs if var.wire.number in region.outer]
         rest = [*[_input(slot) for slot in steady], *lifted]
-        order = [*[_input(slot) for slot in changed], *rest]
-        most = self.most_steps()
-        spaces = Product([_space(slot) for slot in changed]), Product([var.space for var in rest])
-        dom = Product(spaces if most is None else (*spaces, Unit))
-        last = tuple(rest) if most is None else ()
+        outer = [*[slot.start for slot in steady], *[region.outer[var.wire.number] for var in lifted]]
+        args = tuple([slot.start for slot in changed]), tuple(outer)
+        return Given(changed, steady, [[_input(slot) for slot in changed], rest], args)
 
-        def closed(title: str, results: Any) -> D:
-            notes = Notes(title=title, arguments=("s", "f", "u")[: len(dom.factors)])
-            found: D = self.region.close(results, order, dom, notes)
-            return found
-
-        holds, body = closed("holds", test), closed("step", (tuple([_value(slot) for slot in changed]), last))
-        outer = [*[slot.start for slot in steady], *[self.region.outer[var.wire.number] for var in lifted]]
-        args: tuple[Any, ...] = (tuple([slot.start for slot in changed]), tuple(outer))
-        if most is None:
-            made = computed(self.outer, while_loop(holds, body), args, self.place)
-        else:
-            same = closed("same", (tuple([_input(slot) for slot in changed]), last))
-            made = computed(self.outer, sweep(choose(holds, body, same), most), (*args, ()), self.place)
-        return changed, steady, list(made[0])
-
-    def most_steps(self) -> int | None:
-        """A number of steps that the loop does not exceed, where one is known."""
-        return None
+    def closed(self, title: str, results: Any, groups: Sequence[Sequence[Var]]) -> D:
+        """The recorded body as a program of groups of its inputs: state, what stays, and what a step has of its own."""
+        dom = Product(tuple([Product(tuple([var.space for var in group])) for group in groups]))
+        notes = Notes(title=title, arguments=("s", "f", "u")[: len(groups)])
+        found: D = self.region.close(results, [var for group in groups for var in group], dom, notes)
+        return found
 
     def finish(self, changed: list[Slot], steady: list[Slot], finals: list[Var]) -> None:
         """Give names and arrays what the loop leaves in them."""
@@ -294,6 +318,31 @@ class Loop:
                 buffer.write(self.outer, at[id(slot)])
         leaving.link()
         self.merged = True
+
+
+class DataLoop(Loop):
+    """A loop whose number of steps depends on data: it goes on while `holds`."""
+
+    can_unroll = False
+    holds: Var
+
+    def lay_out(self) -> None:
+        changed, steady, groups, args = self.given()
+        most, rest = self.most_steps(), tuple(groups[1])
+        if most is not None:
+            groups, args, rest = [*groups, []], (*args, ()), ()
+        holds = self.closed("holds", self.holds, groups)
+        body = self.closed("step", (tuple([_value(slot) for slot in changed]), rest), groups)
+        if most is None:
+            made = computed(self.outer, while_loop(holds, body), args, self.place)
+        else:
+            same = self.closed("same", (tuple(groups[0]), rest), groups)
+            made = computed(self.outer, sweep(choose(holds, body, same), most), args, self.place)
+        self.finish(changed, steady, list(made[0]))
+
+    def most_steps(self) -> int | None:
+        """A number of steps that the loop does not exceed, where one is known."""
+        return None
 
 
 class ForLoop(Loop):
@@ -321,37 +370,25 @@ class ForLoop(Loop):
         """Whether a loop of so many steps is recorded once."""
         return n > self.trace.unroll or (n > 1 and self.site in self.trace.findings.rolled)
 
-    def next(self, *stops: Any) -> bool:
-        """Whether another step is to run. Flags end the loop where they are known to be set."""
-        if self.state == "python":
-            going = self.next_in_python(stops)
-            self.short.step(going)
-            return going
-        if self.state == "roll":
-            assert self.steps is not None
-            self.rolled, self.length = True, self.steps.n
-            self.begin(sys._getframe(1))
-            lists = names_of(sys._getframe(1), self.lists)
-            self.outputs.lists += [one for one in lists.values() if type(one) is list]
-            self.state = "rolling"
-            self.take()
-            return True
-        if self.state == "again":
-            self.open()
-            self.take()
-            return True
-        return False
-
     def next_in_python(self, stops: Sequence[Any]) -> bool:
-        """Whether there is another item."""
+        """Whether there is another item. Flags end the loop where they are known to be set."""
         if any((self.kept or not isinstance(stop, Traced)) and stop for stop in stops):
-            self.exhausted = False
-            return False
-        self.current = next(self.items, UNBOUND)
-        return self.current is not UNBOUND
+            self.exhausted = going = False
+        else:
+            self.current = next(self.items, UNBOUND)
+            going = self.current is not UNBOUND
+        self.short.step(going)
+        return going
 
-    def take(self) -> None:
-        """The item of a step: entries of arrays with an axis for the steps."""
+    def begin(self, frame: Any) -> None:
+        assert self.steps is not None
+        self.length = self.steps.n
+        self.outputs.lists += [one for one in names_of(frame, self.lists).values() if type(one) is list]
+        super().begin(frame)
+
+    def open(self) -> None:
+        """A pass, with the item of a step: entries of arrays with an axis for the steps."""
+        super().open()
         assert self.steps is not None
         self.outputs.open()
         with self.trace.inside(self.outer):
@@ -364,31 +401,26 @@ class ForLoop(Loop):
     def item(self) -> Iterator[Any]:
         yield self.current
 
-    def leave(self) -> None:
-        """The body has been recorded."""
+    def close(self, frame: Any) -> bool:
         assert self.steps is not None
         if not self.region.written.isdisjoint(self.steps.memory):
             self.give_up()  # the rows of later steps change
         with self.trace.inside(self.region):
-            outputs = self.outputs.variables(self.region)
-        if not self.close(sys._getframe(1)):
-            self.state = "again"
-            return
-        self.state = "done"
-        changed, steady, lifted = self.given()
+            self.appended = self.outputs.variables(self.region)
+        return super().close(frame)
+
+    def lay_out(self) -> None:
+        assert self.steps is not None
+        outputs = self.appended
+        changed, steady, groups, args = self.given()
         finals: list[Var] = []
         outs: tuple[Var, ...] = ()
         if changed or outputs:
-            order = [*[_input(slot) for slot in changed], *[_input(slot) for slot in steady], *lifted, *self.entries]
-            groups: tuple[list[Any], ...] = (changed, [*steady, *lifted], self.entries)
-            dom = Product(tuple([Product(tuple([_space(one) for one in group])) for group in groups]))
             after = tuple([_value(slot) for slot in changed]), outputs
-            body = self.region.close(after, order, dom, Notes(title="step", arguments=("s", "f", "u")))
-            outer = [*[slot.start for slot in steady], *[self.region.outer[var.wire.number] for var in lifted]]
-            args = (tuple([slot.start for slot in changed]), tuple(outer), tuple(self.arrays))
-            made = computed(self.outer, sweep(body, self.steps.n), args, self.place)
+            body = self.closed("step", after, [*groups, self.entries])
+            made = computed(self.outer, sweep(body, self.steps.n), (*args, tuple(self.arrays)), self.place)
             finals, outs = list(made[0]), made[1]
-            self.note_known(changed, steady, [*finals, *outs], [*[_value(slot) for slot in changed], *outputs])
+            self.note_known(changed, steady, [*finals, *outs], [*after[0], *outputs])
         self.finish(changed, steady, finals)
         self.outputs.fill(outs, [var.weak for var in outputs], self.note_outputs())
 
@@ -416,35 +448,19 @@ class ForLoop(Loop):
         return Aliases(self.alias, starts, self.outer, True)
 
 
-class WhileLoop(Loop):
+class WhileLoop(DataLoop):
     """A `while` statement. It runs in Python as long as its condition is known."""
 
     what = "while loop"
-    can_unroll = False
 
     def __init__(self, driver: Driver, names: Names, site: Any) -> None:
         super().__init__(driver, names, site)
         self.state = "python"
-        self.going = True
-
-    def next(self, *stops: Any) -> bool:
-        if self.state == "python":
-            return self.going
-        if self.state == "roll":
-            self.rolled = True
-            self.begin(sys._getframe(1))
-            self.state = "rolling"
-            return True
-        if self.state == "again":
-            self.open()
-            return True
-        return False
 
     def test(self, value: Any) -> Iterator[Any]:
         """One step where the condition holds; the first condition on data starts the recording."""
-        if self.state in ("rolling", "again"):
+        if self.state == "rolling":
             self.holds = condition(self.trace.region, var_of(self.trace, value))
-            self.state = "rolling"
             yield None
         elif is_condition(value) and self.simple:
             self.state = "roll"
@@ -452,14 +468,6 @@ class WhileLoop(Loop):
             yield None
         else:
             self.going = False
-
-    def leave(self) -> None:
-        """The condition and the body have been recorded."""
-        if not self.close(sys._getframe(1)):
-            self.state = "again"
-            return
-        self.state = "done"
-        self.finish(*self.laid_out(self.holds))
 
 
 def has_no_axes(leaf: Any) -> bool:
@@ -480,10 +488,6 @@ def _input(slot: Slot) -> Var:
 def _value(slot: Slot) -> Var:
     assert slot.value is not None
     return slot.value
-
-
-def _space(one: Slot | Var) -> Tensor:
-    return one.space if isinstance(one, Var) else _input(one).space
 
 
 def _alike(a: Any, b: Any) -> bool:

@@ -175,13 +175,27 @@ class TracedRange:
         return None if distance == math.inf else max(0, -(-int(distance) // abs(self.step)))
 
 
-class Once:
-    """`zip`, `enumerate` or `reversed` of what a program can go through: an iterator, as Python's are."""
+class Once(Steps):
+    """`zip`, `enumerate` or `reversed` of what a program can go through: an iterator, as Python's are, and steps for others."""
 
     def __init__(self, trace: Trace, steps: Steps) -> None:
-        self._trace, self._steps = trace, steps
+        self._trace, self._steps, self.n = trace, steps, steps.n
         self._items: Iterator[Any] | None = None
         self._rolled: Any = None  # the loop that goes through it
+
+    @property
+    def memory(self) -> tuple[Buffer, ...]:
+        return self._steps.memory
+
+    def arrays(self, trace: Trace) -> list[Var]:
+        return self._steps.arrays(trace)
+
+    def item(self, trace: Trace, entries: Iterator[Var], unroll: GiveUp) -> Any:
+        return self._steps.item(trace, entries, unroll)
+
+    @property
+    def inside(self) -> Sequence[Once]:
+        return (self,)
 
     @property
     def is_even(self) -> bool:
@@ -212,32 +226,9 @@ class Once:
         return next(self._items)
 
 
-class _Taken(Steps):
-    """The steps of an iterator, which others take."""
-
-    def __init__(self, of: Once, steps: Steps) -> None:
-        self.of, self.steps, self.n = of, steps, steps.n
-
-    @property
-    def memory(self) -> tuple[Buffer, ...]:
-        return self.steps.memory
-
-    def arrays(self, trace: Trace) -> list[Var]:
-        return self.steps.arrays(trace)
-
-    def item(self, trace: Trace, entries: Iterator[Var], unroll: GiveUp) -> Any:
-        return self.steps.item(trace, entries, unroll)
-
-    def __iter__(self) -> Iterator[Any]:
-        return self.of
-
-    @property
-    def inside(self) -> Sequence[Once]:
-        return (self.of,)
-
-
 def _taken(items: Any, steps: Steps) -> Steps:
-    return _Taken(items, steps) if isinstance(items, Once) else steps
+    """The steps; of an iterator the iterator itself, which is used up with them."""
+    return items if isinstance(items, Once) else steps
 
 
 def steps_of(trace: Trace, items: Any) -> Steps | None:

@@ -37,12 +37,6 @@ HINTS |= {
     "np.nditer": "loop over the indices, for i in range(n)",
     "np.frompyfunc": "np.vectorize, or ct.map of a function of numbers",
     "np.sort_complex": "complex numbers are not supported: sort the real parts",
-    "np.array2string": "print outside: the numbers are not known while the function is traced",
-    "np.array_repr": "print outside: the numbers are not known while the function is traced",
-    "np.array_str": "print outside: the numbers are not known while the function is traced",
-    "np.save": "save the result of the function outside",
-    "np.savez": "save the result of the function outside",
-    "np.savetxt": "save the result of the function outside",
     "np.may_share_memory": "stand-ins have no memory; ask outside",
     "np.shares_memory": "stand-ins have no memory; ask outside",
     "np.require": "np.asarray(x, dtype)",
@@ -56,9 +50,6 @@ HINTS |= {
     "np.datetime_as_string": "datetimes are not supported: convert them to numbers of seconds outside",
     "x.view": "bits are not reinterpreted: x.astype(dtype) converts the numbers, x[...] is a view",
     "x.tobytes": "bytes are not known while the function is traced; convert the result outside",
-    "x.tofile": "save the result of the function outside",
-    "x.dump": "save the result of the function outside",
-    "x.dumps": "save the result of the function outside",
     "x.byteswap": "bits are not reinterpreted",
     "x.resize": "np.resize(x, shape), or np.pad",
     "x.setflags": "stand-ins have no flags; a copy, x.copy(), can be written into",
@@ -70,3 +61,8 @@ HINTS |= {
     "x.setfield": "arrays with fields are not supported: an array for each field, in a dict",
     "scipy": "write it with functions of NumPy, or as ct.D with its derivative",
 }
+for _said, _names in (
+    ("print outside: the numbers are not known while the function is traced", "np.array2string np.array_repr np.array_str"),
+    ("save the result of the function outside", "np.save np.savez np.savetxt x.tofile x.dump x.dumps"),
+):
+    HINTS |= dict.fromkeys(_names.split(), _said)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -84,22 +84,17 @@ def append(trace: Trace, arr: Any, values: Any, axis: int | None = None) -> Trac
     return _joined(trace, [arr, values], axis, False)
 
 
-def _split(trace: Trace, ary: Any, sections: Any, axis: int, even: bool) -> list[Any]:
-    x = as_traced(trace, ary)
-    shadow = (np.split if even else np.array_split)(np.arange(x.shape[axis]), sections)
-    at = axis % x.ndim
-    starts = [0, *np.cumsum([len(part) for part in shadow])]
-    return [x[(slice(None),) * at + (slice(int(a), int(b)),)] for a, b in pairwise(starts)]
+def _split(function: Any) -> Callable[..., list[Any]]:
+    def made(trace: Trace, ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+        x = as_traced(trace, ary)
+        shadow = function(np.arange(x.shape[axis]), indices_or_sections)
+        starts = [0, *np.cumsum([len(part) for part in shadow])]
+        return [x[(slice(None),) * (axis % x.ndim) + (slice(int(a), int(b)),)] for a, b in pairwise(starts)]
+
+    return meaning(function, shares=True)(made)
 
 
-@meaning(np.split, shares=True)
-def split(trace: Trace, ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    return _split(trace, ary, indices_or_sections, axis, True)
-
-
-@meaning(np.array_split, shares=True)
-def array_split(trace: Trace, ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    return _split(trace, ary, indices_or_sections, axis, False)
+split, array_split = _split(np.split), _split(np.array_split)
 
 
 def _split_along(function: Any, least: int, axis: int) -> None:
@@ -107,7 +102,7 @@ def _split_along(function: Any, least: int, axis: int) -> None:
         x = as_traced(trace, ary)
         if x.ndim < least:
             raise ValueError(f"{function.__name__} only works on arrays of {least} or more dimensions")
-        return _split(trace, x, indices_or_sections, 0 if function is np.hsplit and x.ndim == 1 else axis, True)
+        return split(trace, x, indices_or_sections, 0 if function is np.hsplit and x.ndim == 1 else axis)
 
     meaning(function, shares=True)(made)
 

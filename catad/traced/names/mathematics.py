@@ -15,8 +15,9 @@ import numpy as np
 
 from catad import errors
 from catad.traced.arrays.operators import cast, pointwise, weakened
-from catad.traced.arrays.stand_in import Traced, computed, fresh
+from catad.traced.arrays.stand_in import Traced, fresh
 from catad.traced.names.shapes import as_traced
+from catad.traced.names.sums import one_line
 from catad.traced.recorder import Trace
 from catad.traced.table import python_meaning
 from catad.vector.pointwise.operators import WORDS
@@ -70,11 +71,7 @@ def _of_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
 
 
 def _of_word(word: Any) -> Callable[..., Any]:
-    def made(trace: Trace, *args: Any) -> Any:
-        vars_ = tuple([number(trace, arg).var_ for arg in args])
-        return fresh(trace, computed(trace.region, word, vars_ if len(vars_) > 1 else vars_[0]))
-
-    return made
+    return lambda trace, *args: one_line(trace, word, *[number(trace, arg) for arg in args])
 
 
 _UFUNCS = (

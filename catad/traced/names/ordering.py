@@ -41,40 +41,35 @@ sort = meaning(np.sort)(_ordered(words.sort))
 argsort = method("argsort")(meaning(np.argsort)(_ordered(words.argsort)))
 
 
-@method("sort")
-def sort_in_place(trace: Trace, x: Any, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
-    x[...] = sort(trace, x, axis, kind, order, stable=stable)
-
-
 # A partition is a sorted array: the entries around each kth one may stand in any order.
 
 
-def _check_kth(x: Any, kth: Any, axis: Any, kind: Any, order: Any) -> None:
-    """NumPy's own errors."""
-    known = kth.constant if isinstance(kth, Traced) else kth
-    if known is None:
-        raise errors.TraceError(errors.needs_a_number(kth, "kth of np.partition"))
-    np.partition(np.empty(x.shape, bool), known, axis, kind, order)
+def _partitioned(whole: Callable[..., Any]) -> Callable[..., Any]:
+    def made(trace: Trace, a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> Any:
+        known = kth.constant if isinstance(kth, Traced) else kth
+        if known is None:
+            raise errors.TraceError(errors.needs_a_number(kth, "kth of np.partition"))
+        np.partition(np.empty(strong(trace, a).shape, bool), known, axis, kind, order)  # NumPy's own errors
+        return whole(trace, a, axis)
+
+    return made
 
 
-@meaning(np.partition)
-def partition(trace: Trace, a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
-    _check_kth(strong(trace, a), kth, axis, kind, order)
-    return sort(trace, a, axis)
+partition = meaning(np.partition)(_partitioned(sort))
+argpartition = method("argpartition")(meaning(np.argpartition)(_partitioned(argsort)))
 
 
-@method("argpartition")
-@meaning(np.argpartition)
-def argpartition(trace: Trace, a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
-    _check_kth(strong(trace, a), kth, axis, kind, order)
-    return argsort(trace, a, axis)
+def _in_place(name: str, function: Callable[..., Any]) -> None:
+    """The method that leaves in an array what a function makes of it."""
+
+    def made(trace: Trace, x: Any, *args: Any, **options: Any) -> None:
+        x[...] = function(trace, x, *args, **options)
+
+    method(name)(made)
 
 
-@method("partition")
-def partition_in_place(
-    trace: Trace, x: Any, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None
-) -> None:
-    x[...] = partition(trace, x, kth, axis, kind, order)
+_in_place("sort", sort)
+_in_place("partition", partition)
 
 
 @meaning(np.lexsort)

@@ -170,16 +170,21 @@ def fill_diagonal(trace: Trace, a: Any, val: Any, wrap: bool = False) -> None:
     target[key] = np.resize(np.ravel(as_traced(trace, val)), len(key[0])).astype(target.dtype)
 
 
+def _places_where(condition: Any, who: str) -> Any:
+    """The positions where a condition holds that depends on no data."""
+    if isinstance(condition, Traced) and condition.constant is None:
+        raise errors.TraceError(errors.shape_depends_on_data(f"{who} by a condition that is data"))
+    return np.flatnonzero(getattr(condition, "constant", condition))
+
+
 @meaning(np.compress)
 @method("compress")
 def _compress(trace: Trace, condition: Any, a: Any, axis: Any = None) -> Any:
-    if isinstance(condition, Traced) and condition.constant is None:
-        raise errors.TraceError(errors.shape_depends_on_data("np.compress by a condition that is data"))
+    places = _places_where(condition, "np.compress")
     x = as_traced(trace, a)
     if axis is None:
         x, axis = np.ravel(x), 0
-    test = np.asarray(getattr(condition, "constant", condition)).astype(bool)
-    return along(x, normalize_axis_index(axis, x.ndim), np.flatnonzero(test))
+    return along(x, normalize_axis_index(axis, x.ndim), places)
 
 
 method("compress")(lambda trace, x, condition, axis=None: _compress(trace, condition, x, axis))
@@ -187,9 +192,7 @@ method("compress")(lambda trace, x, condition, axis=None: _compress(trace, condi
 
 @meaning(np.extract)
 def extract(trace: Trace, condition: Any, arr: Any) -> Any:
-    if isinstance(condition, Traced) and condition.constant is None:
-        raise errors.TraceError(errors.shape_depends_on_data("np.extract by a condition that is data"))
-    return np.ravel(as_traced(trace, arr))[np.flatnonzero(getattr(condition, "constant", condition))]
+    return np.ravel(as_traced(trace, arr))[_places_where(condition, "np.extract")]
 
 
 @meaning(np.choose)

@@ -10,7 +10,7 @@ import numpy as np
 from catad import errors
 from catad.category.terms import cross, identity
 from catad.traced.arrays.operators import cast, matmul, pointwise
-from catad.traced.arrays.protocols import write_out
+from catad.traced.arrays.protocols import put_in
 from catad.traced.arrays.stand_in import Traced, View, computed, fresh, var_of
 from catad.traced.names.sums import axes_of, one_line, strong
 from catad.traced.names.universal import lines
@@ -25,7 +25,7 @@ from catad.vector.shapes.shape import reshape
 
 @meaning(np.dot)
 @method("dot")
-def dot(trace: Trace, a: Any, b: Any, out: Any = None) -> Traced:
+def dot(trace: Trace, a: Any, b: Any, out: Any = None) -> Any:
     made = _dot(trace, a, b)
     if out is None:
         return made
@@ -34,39 +34,35 @@ def dot(trace: Trace, a: Any, b: Any, out: Any = None) -> Traced:
             "output array is not acceptable (must have the right datatype, number of dimensions, and be a C-Array)"
         )
     np.copyto(out, made)
-    kept: Traced = out
-    return kept
+    return out
 
 
-def _dot(trace: Trace, a: Any, b: Any) -> Traced:
+def _dot(trace: Trace, a: Any, b: Any) -> Any:
     x, y = strong(trace, a), strong(trace, b)
     if not x.ndim or not y.ndim:
-        made: Traced = pointwise(trace, np.multiply, x, y)
-        return made
+        return pointwise(trace, np.multiply, x, y)
     if y.ndim <= 2:
-        return matmul(trace, x, y)  # type: ignore[no-any-return]
+        return matmul(trace, x, y)
     return _contracted(trace, x, y, [x.ndim - 1], [y.ndim - 2])
 
 
 @meaning(np.vdot)
-def vdot(trace: Trace, a: Any, b: Any) -> Traced:
-    return matmul(trace, np.ravel(strong(trace, a)), np.ravel(strong(trace, b)))  # type: ignore[no-any-return]
+def vdot(trace: Trace, a: Any, b: Any) -> Any:
+    return matmul(trace, np.ravel(strong(trace, a)), np.ravel(strong(trace, b)))
 
 
 @meaning(np.inner)
-def inner(trace: Trace, a: Any, b: Any) -> Traced:
+def inner(trace: Trace, a: Any, b: Any) -> Any:
     x, y = strong(trace, a), strong(trace, b)
     if not x.ndim or not y.ndim:
-        made: Traced = pointwise(trace, np.multiply, x, y)
-        return made
+        return pointwise(trace, np.multiply, x, y)
     return _contracted(trace, x, y, [x.ndim - 1], [y.ndim - 1])
 
 
 @meaning(np.outer)
-def outer(trace: Trace, a: Any, b: Any) -> Traced:
+def outer(trace: Trace, a: Any, b: Any) -> Any:
     x, y = np.ravel(strong(trace, a)), np.ravel(strong(trace, b))
-    made: Traced = pointwise(trace, np.multiply, x[:, None], y[None, :])
-    return made
+    return pointwise(trace, np.multiply, x[:, None], y[None, :])
 
 
 @meaning(np.tensordot)
@@ -108,7 +104,7 @@ def _einsum(trace: Trace, spec: str, arrays: list[Traced], dtype: Any = None, ca
 def einsum_(
     trace: Trace, *operands: Any, out: Any = None, optimize: Any = False, dtype: Any = None, order: str = "K",
     casting: Any = "safe",
-) -> Traced:  # fmt: skip
+) -> Any:  # fmt: skip
     spec, *arrays = operands
     if not isinstance(spec, str):
         letters = [tuple(one) for one in operands[1::2]]
@@ -120,12 +116,7 @@ def einsum_(
     if out is not None and dtype is None:
         dtype = np.result_type(out.dtype, *[x.dtype for x in arrays])
     made = _einsum(trace, _explicit(spec, [x.ndim for x in arrays]), arrays, dtype, casting)
-    if out is None:
-        return made
-    if out.shape != made.shape:
-        raise errors.SpaceError(errors.unequal_spaces([made.space, out.space], "out="))
-    write_out(out, made, casting)
-    return out  # type: ignore[no-any-return]
+    return made if out is None else put_in(made, out, casting)
 
 
 def _explicit(spec: str, ranks: list[int]) -> str:
@@ -147,13 +138,12 @@ def _explicit(spec: str, ranks: list[int]) -> str:
 
 
 @meaning(np.kron)
-def kron(trace: Trace, a: Any, b: Any) -> Traced:
+def kron(trace: Trace, a: Any, b: Any) -> Any:
     x, y = strong(trace, a), strong(trace, b)
     rank = max(x.ndim, y.ndim)
     x, y = (z.reshape((1,) * (rank - z.ndim) + z.shape) for z in (x, y))
     wide = x.reshape([n for size in x.shape for n in (size, 1)]) * y.reshape([n for size in y.shape for n in (1, size)])
-    made: Traced = wide.reshape([n * m for n, m in zip(x.shape, y.shape, strict=True)])
-    return made
+    return wide.reshape([n * m for n, m in zip(x.shape, y.shape, strict=True)])
 
 
 @meaning(np.trace)

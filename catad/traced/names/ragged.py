@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,13 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from catad.traced.arrays.affine import Affine, least
 from catad.traced.arrays.operators import matmul, pointwise
 from catad.traced.arrays.ragged import Extent, Ragged
-from catad.traced.arrays.ragged_ops import elementwise, entry_of, filled, strong
+from catad.traced.arrays.ragged_ops import elementwise, entry_of, filled
 from catad.traced.arrays.slice_bounds import moved
 from catad.traced.arrays.stand_in import Traced
 from catad.traced.names.products import dot, inner, matmul_, norm, outer, vdot
 from catad.traced.names.reductions import all_, any_, argmax, argmin, count_nonzero, maximum, mean, minimum, product
-from catad.traced.names.sums import total
+from catad.traced.names.sums import strong, total
+from catad.traced.names.universal import neutral_of
 from catad.traced.recorder import Trace
 from catad.traced.table import FUNCTIONS, METHODS, PYTHON, RAGGED, entering
 
@@ -62,14 +63,7 @@ def _reduced(meaning: Callable[..., Any], neutral: Callable[[Any], Any], may_be_
     RAGGED[meaning] = made
 
 
-def _least_of(dtype: Any) -> Any:
-    return -math.inf if dtype.kind == "f" else False if dtype.kind == "b" else np.iinfo(dtype).min
-
-
-def _most_of(dtype: Any) -> Any:
-    return math.inf if dtype.kind == "f" else True if dtype.kind == "b" else np.iinfo(dtype).max
-
-
+_least_of, _most_of = partial(neutral_of, np.maximum), partial(neutral_of, np.minimum)
 _reduced(total, lambda dtype: 0)
 _reduced(product, lambda dtype: 1)
 _reduced(any_, lambda dtype: 0)
@@ -177,7 +171,7 @@ _running(FUNCTIONS[np.cumprod], 1)
 # -- products
 
 
-@on_slices(dot, vdot, inner, matmul_)
+@on_slices(dot, matmul_)
 def product_of_slices(trace: Trace, a: Any, b: Any) -> Any:
     """The product of vectors, or of matrices and vectors; functions differ in others."""
     if not getattr(a, "ndim", 0) or not getattr(b, "ndim", 0):
@@ -185,13 +179,11 @@ def product_of_slices(trace: Trace, a: Any, b: Any) -> Any:
     return matmul(trace, a, b)
 
 
+@on_slices(vdot, inner)
 def _of_vectors(trace: Trace, a: Any, b: Any) -> Any:
     if a.ndim > 1 or b.ndim > 1:
         (a if isinstance(a, Ragged) else b).unknown_("the length of a slice")
     return product_of_slices(trace, a, b)
-
-
-on_slices(vdot, inner)(_of_vectors)
 
 
 @on_slices(outer)

@@ -102,6 +102,11 @@ def _count(trace: Trace, a: Any, axis: Any, where: Any, keepdims: bool) -> Any:
     return total(trace, np.broadcast_to(as_traced(trace, where).astype(bool), x.shape), axis, np.intp, keepdims=keepdims)
 
 
+def _present(trace: Trace, x: Traced, where: Any) -> Any:
+    """Where an array has numbers that are not NaN, under a mask."""
+    return pointwise(trace, np.logical_and, np.logical_not(np.isnan(x)), where)
+
+
 @meaning(np.mean)
 @method("mean")
 def mean(trace: Trace, a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True) -> Any:
@@ -117,22 +122,25 @@ def mean(trace: Trace, a: Any, axis: Any = None, dtype: Any = None, *, keepdims:
     return quotient.astype(made.dtype if dtype is None else dtype, copy=False)
 
 
-def _moment(word: Callable[..., D], root: bool) -> Callable[..., Any]:
-    """`np.var` and `np.std`."""
+def _moment(word: Callable[..., D], root: bool, skips_nan: bool) -> Callable[..., Any]:
+    """`np.var` and `np.std`, and the same without NaN."""
 
     def made(
         trace: Trace, a: Any, axis: Any = None, dtype: Any = None, *, ddof: Any = 0, keepdims: bool = False,
         where: Any = True, mean: Any = None, correction: Any = None,
     ) -> Any:  # fmt: skip
         x = strong(trace, a)
+        skips = skips_nan and x.dtype.kind == "f"
         ddof = ddof if correction is None else correction
         x = x if dtype is None else x.astype(dtype, copy=False)
-        if where is True and mean is None and not isinstance(ddof, Traced):
-            result = one_line(trace, word(named(x, axis, False), ddof, bool(keepdims)), x)
-        else:
-            result = _deviation(trace, x, axis, ddof, keepdims, where, mean)
-            result = np.sqrt(result) if root else result
-        return result
+        if where is True and mean is None and not isinstance(ddof, Traced) and not skips:
+            return one_line(trace, word(named(x, axis, False), ddof, bool(keepdims)), x)
+        where = _present(trace, x, where) if skips else where
+        result = _deviation(trace, x, axis, ddof, keepdims, where, mean)
+        if skips:
+            count = _count(trace, x, axis, where, keepdims)
+            result = np.where(count - ddof <= 0, x.dtype.type(np.nan), result)
+        return np.sqrt(result) if root else result
 
     return made
 
@@ -148,8 +156,8 @@ def _deviation(trace: Trace, x: Traced, axis: Any, ddof: Any, keepdims: bool, wh
     return (made / np.maximum(count - ddof, 0)).astype(wide.dtype, copy=False)
 
 
-var = method("var")(meaning(np.var)(_moment(moments.var, False)))
-std = method("std")(meaning(np.std)(_moment(moments.std, True)))
+var = method("var")(meaning(np.var)(_moment(moments.var, False, False)))
+std = method("std")(meaning(np.std)(_moment(moments.std, True, False)))
 
 
 @meaning(np.ptp)
@@ -231,20 +239,26 @@ nansum = meaning(np.nansum)(_without_nan(total, 0.0))
 nanprod = meaning(np.nanprod)(_without_nan(product, 1.0))
 
 
-def _nan_extremum(plain: Callable[..., Any], number: float) -> Callable[..., Any]:
+def _nan_extremum(plain: Callable[..., Any], number: float, is_position: bool = False) -> Callable[..., Any]:
     def made(trace: Trace, a: Any, axis: Any = None, **options: Any) -> Any:
         x, missing = _filled(trace, a, number)
         out = plain(trace, x, axis, **options)
         if missing is False:
             return out
         rest = {key: value for key, value in options.items() if key in ("keepdims", "where")}
-        return np.where(all_(trace, missing, axis, **rest), x.dtype.type(np.nan), out)
+        none = all_(trace, missing, axis, **rest)
+        if not is_position:
+            return np.where(none, x.dtype.type(np.nan), out)
+        count = x.size if axis is None or not x.ndim else x.shape[axis]  # NaN alone: an index out of range is an error
+        return as_traced(trace, np.arange(count))[np.where(none, count, out)]
 
     return made
 
 
 nanmax = meaning(np.nanmax)(_nan_extremum(maximum, -math.inf))
 nanmin = meaning(np.nanmin)(_nan_extremum(minimum, math.inf))
+meaning(np.nanargmax)(_nan_extremum(argmax, -math.inf, True))
+meaning(np.nanargmin)(_nan_extremum(argmin, math.inf, True))
 
 
 @meaning(np.nanmean)
@@ -252,44 +266,10 @@ def nanmean(trace: Trace, a: Any, axis: Any = None, dtype: Any = None, *, keepdi
     x = strong(trace, a)
     if x.dtype.kind != "f":
         return mean(trace, x, axis, dtype, keepdims=keepdims, where=where)
-    there = pointwise(trace, np.logical_and, np.logical_not(np.isnan(x)), where)
-    return mean(trace, x, axis, dtype, keepdims=keepdims, where=there)
+    return mean(trace, x, axis, dtype, keepdims=keepdims, where=_present(trace, x, where))
 
 
-def _nan_moment(plain: Callable[..., Any], root: bool) -> Callable[..., Any]:
-    def made(
-        trace: Trace, a: Any, axis: Any = None, dtype: Any = None, *, ddof: Any = 0, keepdims: bool = False,
-        where: Any = True, mean: Any = None, correction: Any = None,
-    ) -> Any:  # fmt: skip
-        x = strong(trace, a)
-        if x.dtype.kind != "f":
-            return plain(trace, x, axis, dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean, correction=correction)
-        x = x if dtype is None else x.astype(dtype, copy=False)
-        there = pointwise(trace, np.logical_and, np.logical_not(np.isnan(x)), where)
-        ddof = ddof if correction is None else correction
-        made = _deviation(trace, x, axis, ddof, keepdims, there, mean)
-        count = _count(trace, x, axis, there, keepdims)
-        made = np.where(count - ddof <= 0, x.dtype.type(np.nan), made)
-        return np.sqrt(made) if root else made
-
-    return made
+nanvar = meaning(np.nanvar)(_moment(moments.var, False, True))
+nanstd = meaning(np.nanstd)(_moment(moments.std, True, True))
 
 
-nanvar = meaning(np.nanvar)(_nan_moment(var, False))
-nanstd = meaning(np.nanstd)(_nan_moment(std, True))
-
-
-def _nan_position(plain: Callable[..., Any], number: float) -> Callable[..., Any]:
-    def made(trace: Trace, a: Any, axis: Any = None, **options: Any) -> Any:
-        x, missing = _filled(trace, a, number)
-        out = plain(trace, x, axis, **options)
-        if missing is False:
-            return out
-        count = x.size if axis is None or not x.ndim else x.shape[axis]  # NaN alone: an index out of range is an error
-        return as_traced(trace, np.arange(count))[np.where(all_(trace, missing, axis, **options), count, out)]
-
-    return made
-
-
-meaning(np.nanargmax)(_nan_position(argmax, -math.inf))
-meaning(np.nanargmin)(_nan_position(argmin, math.inf))

@@ -28,18 +28,11 @@ def as_traced(trace: Trace, x: Any) -> Any:
         return x
     if is_weak(x):
         return constant(trace, np.asarray(x), type(x))
-    return (
-        constant(trace, np.asarray(x), origin="a captured array")
-        if not isinstance(x, (list, tuple))
-        else from_lists(trace, x)
-    )
-
-
-def from_lists(trace: Trace, x: Any) -> Traced:
+    if not isinstance(x, (list, tuple)):
+        return constant(trace, np.asarray(x), origin="a captured array")
     from catad.traced.names.making import from_nested
 
-    made: Traced = from_nested(trace, x)
-    return made
+    return from_nested(trace, x)
 
 
 def sizes_of(shape: Any) -> tuple[int, ...]:

@@ -11,7 +11,6 @@ import numpy as np
 
 from catad import errors
 from catad.traced.arrays.operators import pointwise, resolved
-from catad.traced.arrays.stand_in import computed, fresh
 from catad.traced.names.shapes import as_traced
 from catad.traced.names.sums import axes_of, one_line, strong
 from catad.traced.recorder import Trace
@@ -30,8 +29,7 @@ def floats(trace: Trace, *args: Any) -> list[Any]:
 
 def _computed(term: Any, *xs: Any) -> Any:
     """A word of stand-ins in one floating dtype."""
-    vars_ = tuple([x.var_ for x in xs])
-    return fresh(xs[0].trace_, computed(xs[0].trace_.region, term, vars_ if len(vars_) > 1 else vars_[0]))
+    return one_line(xs[0].trace_, term, *xs)
 
 
 def _of_floats(formula: Callable[..., Any]) -> Callable[..., Any]:

@@ -19,9 +19,10 @@ from catad.traced.table import meaning, method
 from catad.vector.shapes.shape import sum as sum_
 
 
-def one_line(trace: Trace, term: D, x: Any) -> Any:
-    """A line with one argument."""
-    return fresh(trace, computed(trace.region, term, x.var_))
+def one_line(trace: Trace, term: D, *xs: Any) -> Any:
+    """The result of a term, applied to one stand-in or several."""
+    vars_ = tuple([x.var_ for x in xs])
+    return fresh(trace, computed(trace.region, term, vars_ if len(vars_) > 1 else vars_[0]))
 
 
 def axes_of(x: Traced, axis: Any, lenient: bool = False) -> tuple[int, ...] | None:

@@ -11,8 +11,9 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from catad import errors, scalar
 from catad.traced.arrays.indexing import parsed
-from catad.traced.arrays.operators import assign, cast, pointwise, resolved
+from catad.traced.arrays.operators import cast, pointwise, resolved
 from catad.traced.arrays.promotion import check_write
+from catad.traced.arrays.protocols import put_in
 from catad.traced.arrays.stand_in import Traced, computed, fresh, var_of
 from catad.traced.names.shapes import as_traced
 from catad.traced.recorder import Trace
@@ -115,7 +116,7 @@ _NEUTRAL: dict[np.ufunc, Any] = {
 }  # fmt: skip
 
 
-def _neutral(ufunc: np.ufunc, dtype: np.dtype[Any]) -> Any:
+def neutral_of(ufunc: np.ufunc, dtype: np.dtype[Any]) -> Any:
     """The neutral element of a universal function in a dtype."""
     number = _NEUTRAL.get(ufunc)
     if number is None:
@@ -154,7 +155,7 @@ def reduce(
         x = x if dtype is None else x.astype(dtype)
         made = FUNCTIONS[_REDUCTIONS[ufunc]](trace, x, axis, keepdims=keepdims, **options)
         made = made if dtype is None else made.astype(dtype, copy=False)
-    return made if out is None else _put(made, out)
+    return made if out is None else put_in(made, out)
 
 
 def _asked(ufunc: np.ufunc, x: Any, dtype: Any, out: Any) -> Any:
@@ -164,21 +165,13 @@ def _asked(ufunc: np.ufunc, x: Any, dtype: Any, out: Any) -> Any:
     return target.dtype if finer else dtype
 
 
-def _put(made: Any, out: Any) -> Any:
-    target = out[0] if isinstance(out, tuple) else out
-    if made.shape != target.shape:
-        raise errors.SpaceError(errors.unequal_spaces([made.space, target.space], "out="))
-    assign(target, made, "same_kind")
-    return target
-
-
 def _folded(
     trace: Trace, ufunc: np.ufunc, x: Any, axis: Any, keepdims: bool, initial: Any = None, where: Any = True
 ) -> Any:
     """A fold by a universal function that has a neutral element."""
     dtypes = ufunc.resolve_dtypes((x.dtype, x.dtype, None))
     x = x.astype(dtypes[0], copy=False)
-    neutral = _neutral(ufunc, dtypes[0])
+    neutral = neutral_of(ufunc, dtypes[0])
     if where is not True:
         x = np.where(where, x, dtypes[0].type(neutral))
     line, kept = lines(x, axis, True)
@@ -216,8 +209,8 @@ def accumulate(trace: Trace, ufunc: np.ufunc, array: Any, axis: int = 0, dtype: 
         x = x if dtype is None else x.astype(dtype)
         wanted = ufunc.resolve_dtypes((x.dtype, x.dtype, None))
         x = x.astype(wanted[0], copy=False)
-        made = fresh(trace, computed(trace.region, scan(ufunc, _neutral(ufunc, x.dtype), axis=axis), x.var_))
-    return made if out is None else _put(made, out)
+        made = fresh(trace, computed(trace.region, scan(ufunc, neutral_of(ufunc, x.dtype), axis=axis), x.var_))
+    return made if out is None else put_in(made, out)
 
 
 @ufunc_method("outer")
@@ -278,4 +271,4 @@ def reduceat(
         owner = np.repeat(np.arange(len(starts)), [len(part) for part in further])
         at_(trace, _IN_LARGER.get(ufunc, ufunc), made, owner, np.take(x, np.concatenate(further), axis=0))
     made = np.moveaxis(made.astype(kind), 0, axis)
-    return made if out is None else _put(made, out)
+    return made if out is None else put_in(made, out)

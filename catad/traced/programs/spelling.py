@@ -154,17 +154,23 @@ def _infix(symbol: str, rank: int, compute: Callable[[Any, Any], Any], left: Any
     return Expression((sides[0], f" {symbol} ", sides[1]), rank, _Applied(compute, left, right))
 
 
-class _Applied:
-    """An operator of operands and numbers; equal ones are equal."""
+class _Keyed:
+    """What an expression computes; equal ones are equal."""
 
-    def __init__(self, compute: Callable[[Any, Any], Any], left: Any, right: Any) -> None:
-        self.key = compute, left, right, type(left), type(right), str(left), str(right)
+    key: Any
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Applied) and self.key == other.key
+        return type(other) is type(self) and self.key == other.key
 
     def __hash__(self) -> int:
         return hash(self.key)
+
+
+class _Applied(_Keyed):
+    """An operator of operands and numbers."""
+
+    def __init__(self, compute: Callable[[Any, Any], Any], left: Any, right: Any) -> None:
+        self.key = compute, left, right, type(left), type(right), str(left), str(right)
 
     def __call__(self, *operands: Any) -> Any:
         compute, left, right = self.key[:3]
@@ -184,19 +190,13 @@ def _subscript(key: Key, operands: Sequence[Operand]) -> Expression | None:
     return Expression((*parts, "]"), CALL, _Subscripted(key))
 
 
-class _Subscripted:
-    """The reading of an array by a key; equal ones are equal."""
+class _Subscripted(_Keyed):
+    """The reading of an array by a key."""
 
     def __init__(self, key: Key) -> None:
-        self.key = key
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Subscripted) and repr(self.key) == repr(other.key)
-
-    def __hash__(self) -> int:
-        return hash(repr(self.key))
+        self.parts, self.key = key, repr(key)
 
     def __call__(self, x: Any, *indices: Any) -> Any:
         at = iter(indices)
-        parts = [next(at) if p is arg else slice(*p) if isinstance(p, Bounds) else p for p in self.key]
+        parts = [next(at) if p is arg else slice(*p) if isinstance(p, Bounds) else p for p in self.parts]
         return x[parts[0] if len(parts) == 1 else tuple(parts)]

@@ -16,6 +16,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 
+from catad.scalar.reading.syntax_trees import at, contains
+from catad.traced.rewriting.nodes import assigned, load
+
 
 class _NotStructured(Exception):
     """A `return` stands elsewhere than in sides of branches."""
@@ -23,15 +26,14 @@ class _NotStructured(Exception):
 
 def with_one_exit(statements: list[ast.stmt], fresh: Callable[[str], str]) -> list[ast.stmt]:
     """The statements of a function with one `return`, at the end, where some were in branches."""
-    if not any(isinstance(one, ast.If) and _returns(one) for one in statements):
+    if not any(isinstance(one, ast.If) and contains([one], (ast.Return,)) for one in statements):
         return statements
     result = fresh("result")
     try:
         made = _tail(statements, result)
     except _NotStructured:
         return statements
-    last = ast.Return(ast.Name(result, ast.Load()))
-    return [*made, ast.fix_missing_locations(ast.copy_location(last, statements[-1]))]
+    return [*made, at(ast.Return(load(result)), statements[-1])]
 
 
 def _tail(statements: Sequence[ast.stmt], result: str) -> list[ast.stmt]:
@@ -39,8 +41,8 @@ def _tail(statements: Sequence[ast.stmt], result: str) -> list[ast.stmt]:
     for k, node in enumerate(statements):
         before, rest = list(statements[:k]), list(statements[k + 1 :])
         if isinstance(node, ast.Return):
-            return [*before, _stored(result, node.value or ast.Constant(None), node)]
-        if not _returns(node):
+            return [*before, at(assigned(result, node.value or ast.Constant(None)), node)]
+        if not contains([node], (ast.Return,)):
             continue
         if not isinstance(node, ast.If):
             raise _NotStructured
@@ -52,13 +54,8 @@ def _tail(statements: Sequence[ast.stmt], result: str) -> list[ast.stmt]:
             raise _NotStructured
         made = ast.If(node.test, *[_tail(side, result) for side in sides])
         made.kept = (result,)  # type: ignore[attr-defined]
-        return [*before, ast.fix_missing_locations(ast.copy_location(made, node))]
-    return [*statements, ast.Assign([ast.Name(result, ast.Store())], ast.Constant(None))]
-
-
-def _stored(result: str, value: ast.expr, where: ast.stmt) -> ast.stmt:
-    made = ast.Assign([ast.Name(result, ast.Store())], value)
-    return ast.fix_missing_locations(ast.copy_location(made, where))
+        return [*before, at(made, node)]
+    return [*statements, assigned(result, ast.Constant(None))]
 
 
 def _always(statements: Sequence[ast.stmt]) -> bool:
@@ -67,12 +64,3 @@ def _always(statements: Sequence[ast.stmt]) -> bool:
         isinstance(one, (ast.Return, ast.Raise)) or (isinstance(one, ast.If) and _always(one.body) and _always(one.orelse))
         for one in statements
     )
-
-
-def _returns(node: ast.AST) -> bool:
-    """True where a `return` of this function is inside."""
-    if isinstance(node, ast.Return):
-        return True
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-        return False
-    return any(_returns(child) for child in ast.iter_child_nodes(node))

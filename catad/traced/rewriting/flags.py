@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from catad.scalar.reading.syntax_trees import assigned, at, with_test_inside
+from catad.traced.rewriting.nodes import load
 
 Fresh = Callable[[str], str]
 
@@ -118,7 +119,7 @@ class _Writer:
         elif stops:
             assert isinstance(node, ast.For)
             item = self.fresh("item")
-            bound = at(ast.Assign([node.target], _load(item)), node.target)
+            bound = at(ast.Assign([node.target], load(item)), node.target)
             guard: Any = at(ast.If(_none_of(stops), [bound, *node.body], []), node)
             guard.filled = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]  # bound in the first step
             node.target = at(ast.Name(item, ast.Store()), node.target)
@@ -127,9 +128,9 @@ class _Writer:
         after: list[ast.stmt] = []
         up = {self.returned} & flags
         if up and not loops:
-            made = ast.Return(_load(self.result) if self.values else ast.Constant(None))
+            made = ast.Return(load(self.result) if self.values else ast.Constant(None))
             endless = isinstance(node, ast.While) and always and own.stop not in flags
-            after.append(made if endless else ast.If(_load(self.returned), [made], []))
+            after.append(made if endless else ast.If(load(self.returned), [made], []))
             up = set()
         if orelse and stops:
             node.orelse = []
@@ -138,11 +139,7 @@ class _Writer:
         return [*[at(one, node) for one in before], node, *[at(one, node) for one in after]], up | further
 
 
-def _load(name: str) -> ast.expr:
-    return ast.Name(name, ast.Load())
-
-
 def _none_of(names: Sequence[str]) -> ast.expr:
     """No flag is set."""
-    parts: list[ast.expr] = [ast.UnaryOp(ast.Not(), _load(name)) for name in names]
+    parts: list[ast.expr] = [ast.UnaryOp(ast.Not(), load(name)) for name in names]
     return parts[0] if len(parts) == 1 else ast.BoolOp(ast.And(), parts)

@@ -55,6 +55,7 @@ _AUGMENTED = {
     ast.RShift: "rshift",
 }  # fmt: skip
 _COMPARED = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
+_SEES_ITS_CALLER = ("super", "locals", "globals", "vars", "eval", "exec", DRIVER)  # they are called where they stand
 _UNMERGED = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal,
              ast.Import, ast.ImportFrom, ast.ClassDef, ast.AsyncFor, ast.AsyncWith, ast.AsyncFunctionDef)  # fmt: skip
 
@@ -198,15 +199,7 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
-        if isinstance(node.func, ast.Name) and node.func.id in (
-            "super",
-            "locals",
-            "globals",
-            "vars",
-            "eval",
-            "exec",
-            DRIVER,
-        ):
+        if isinstance(node.func, ast.Name) and node.func.id in _SEES_ITS_CALLER:
             return node
         if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) and node.func.value.id == DRIVER:
             return node
