@@ -57,8 +57,11 @@ def label_of(term: D, depth: int = 3) -> str:
     def part(child: D) -> str:
         return label_of(child, depth - 1) if depth > 0 and len(child.children) <= 4 else "…"
 
+    def name(value: Any, wish: str) -> str:
+        return part(value) if any(value is child for child in term.children) else _named(value, wish)
+
     try:
-        text = term.code(part, _named)
+        text = term.code(part, name)
     except NotImplementedError:
         return type(term).__name__.lower()
     if isinstance(term, Compose) or type(term).__name__ in ("Fork", "Cross"):
