@@ -219,6 +219,7 @@ def linearised(f: D, dom: Space, by: Leaves = None, of: Leaves = None) -> tuple[
 class Linearised(D):
     """See `linearised`."""
 
+    drawn_as = "functor"
     f: D
     by: Leaves = None
     of: Leaves = None
@@ -259,6 +260,7 @@ class _Derived(D):
     With `by` and `of` there are tangents only of these floating leaves of the argument, and of these of the result.
     """
 
+    drawn_as = "functor"
     f: D
     by: Leaves = None
     of: Leaves = None

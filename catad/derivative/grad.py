@@ -36,6 +36,7 @@ class Gradient(D):
     domain.
     """
 
+    drawn_as = "functor"
     f: D
     argnums: Factors
 

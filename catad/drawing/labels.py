@@ -18,18 +18,10 @@ from catad.linear.map import LinearMap
 from catad.scalar import Function
 from catad.scalar.ir import postorder
 from catad.scalar.printing.text import lambda_of
-from catad.vector.deferred import Named, Shaped
 from catad.vector.folds.monoid import Monoid
 from catad.vector.pointwise.map import _PUBLIC, Map, MapOf
 
 LONGEST = 26  # characters on a box
-_KINDS = {  # the last word of the module in which a box is at home -> kind
-    "map": "pointwise", "operators": "pointwise",
-    "constant": "constant", "generate": "constant",
-    "contract": "linear", "shape": "linear", "gather": "linear", "reindex": "linear",
-    "lift": "linear", "terms": "linear", "linear": "linear",
-    "functors": "functor", "batching": "functor", "custom_derivative": "functor",
-}  # fmt: skip
 
 
 def space_label(space: Space) -> str:
@@ -39,8 +31,8 @@ def space_label(space: Space) -> str:
 
 def kind_of(term: D) -> str:
     """The kind of a box: pointwise, linear, constant, functor (made from other terms) or combinator."""
-    home = term.lay if isinstance(term, Named) or type(term) is Shaped else type(term)
-    return _KINDS.get(home.__module__.rpartition(".")[2], "combinator")
+    own: str | None = getattr(getattr(term, "lay", None), "drawn_as", None)
+    return own or term.drawn_as
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:

@@ -78,6 +78,7 @@ def of_arguments(axes: Tree, form: Form) -> Tree:
 class Vmapped(D):
     """`ct.vmap(f, in_axes, out_axes)`."""
 
+    drawn_as = "functor"
     f: D
     ins: Tree
     outs: Tree

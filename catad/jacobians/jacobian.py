@@ -197,6 +197,7 @@ def hessian(
 class DenseJacobian(D):
     """`ct.jacfwd(f)`, `ct.jacrev(f)`: for each result leaf and each argument leaf an array of the shape of both."""
 
+    drawn_as = "functor"
     f: D
     reverse: bool
     argnums: Factors

@@ -41,6 +41,7 @@ def broadcast(spaces: Sequence[Tensor]) -> tuple[int, ...]:
 class Map(Primitive):
     """One pointwise box: a scalar function of the leaves with one result leaf for each of its outputs."""
 
+    drawn_as = "pointwise"
     function: Function
 
     @property
@@ -172,6 +173,7 @@ class MapOf(D):
     """`ct.map(fn)`: reads the function at the nesting of its argument and adds one `Map` box."""
 
     __slots__ = ("_box", "frozen", "function")
+    drawn_as = "pointwise"
 
     def __init__(self, fn: Any) -> None:
         self._box: Map | None = None
