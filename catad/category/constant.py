@@ -25,6 +25,7 @@ class Constant(Primitive):
     """
 
     __slots__ = ("_key", "array", "number", "space")
+    drawn_as = "constant"
     arity = 0
 
     def __init__(self, array: Any, number: float | None = None) -> None:
@@ -66,6 +67,7 @@ class Const(D):
     """`ct.const(v)`: the value v, whatever the argument."""
 
     __slots__ = ("children", "space")
+    drawn_as = "constant"
     children: tuple[Constant, ...]
 
     def __init__(self, space: Space, leaves: tuple[Constant, ...]) -> None:

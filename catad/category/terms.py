@@ -65,6 +65,7 @@ class D:
     _place: Place | None  # where a composite was composed, or a constructor called: for messages
     _cache: TermCache  # what was made of the term
     child_fields: tuple[str, ...] = ()  # the fields that the children are, of a class made by `catad.category.boxes.of_fields`
+    drawn_as = "combinator"  # or "pointwise", "linear", "constant", "functor" (made of other terms): the colour of its box
     takes_numbers = False  # whether Python's numbers reach it as they are
     _front: Any  # how the term takes dicts and other trees, where a Python function in it does (`catad.front.specialise`)
 

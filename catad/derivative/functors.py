@@ -9,14 +9,16 @@ Cockett et al., Reverse derivative categories, 2020.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from catad import errors
+from catad.category.boxes import of_fields
 from catad.category.cache import cached
 from catad.category.constructors import constructor
 from catad.category.spaces import Space, Tensor, flatten, rebuild, some_tangents
 from catad.category.terms import D, MorphismLike, morphism
+from catad.category.text import called
 from catad.category.wiring import Box, Builder, Wiring, share, wire
 from catad.engine.rewrites.fuse import fuse, parts
 from catad.linear.families.block import Zero, chain, reached_by
@@ -213,26 +215,19 @@ def linearised(f: D, dom: Space, by: Leaves = None, of: Leaves = None) -> tuple[
 
 
 @share
+@of_fields
 class Linearised(D):
     """See `linearised`."""
 
-    __slots__ = ("by", "children", "of")
-    children: tuple[D, ...]
-
-    def __init__(self, f: D, by: Leaves = None, of: Leaves = None) -> None:
-        self.children, self.by, self.of = (f,), by, of
-
-    def data(self) -> Hashable:
-        return (self.by, self.of)
+    drawn_as = "functor"
+    f: D
+    by: Leaves = None
+    of: Leaves = None
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
-        wiring = fused(self.children[0], b.space(x))
+        wiring = fused(self.f, b.space(x))
         ys, _, slots = linear_graph(b, wiring, flatten(x), self.by, self.of)
         return rebuild(wiring.cod, ys), tuple(slots)
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        more = [f", {own}={leaves!r}" for own, leaves in (("by", self.by), ("of", self.of)) if leaves is not None]
-        return f"{name(Linearised, 'Linearised')}({part(self.children[0])}{''.join(more)})"
 
 
 # -- functors on terms
@@ -258,34 +253,28 @@ def filled(b: Builder, space: Space, terms: Sequence[Wire | None], chosen: Leave
     return rebuild(expected, [zeros(b, s) if t is None else t for t, s in zip(terms, expected.leaves, strict=True)])
 
 
+@of_fields
 class _Derived(D):
     """Base of the lazily expanded derivatives of a term.
 
     With `by` and `of` there are tangents only of these floating leaves of the argument, and of these of the result.
     """
 
-    __slots__ = ("by", "children", "of")
-    children: tuple[D, ...]
-    name = ""
-
-    def __init__(self, f: D, by: Leaves = None, of: Leaves = None) -> None:
-        self.children, self.by, self.of = (f,), by, of
-
-    def data(self) -> Hashable:
-        return (self.by, self.of)
+    drawn_as = "functor"
+    f: D
+    by: Leaves = None
+    of: Leaves = None
+    name: ClassVar[str] = ""
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        f = part(self.children[0])
-        if self.by is None and self.of is None:
-            return f"ct.{self.name}({f})"
-        return f"{name(type(self), type(self).__name__)}({f}, {self.by!r}, {self.of!r})"
+        everywhere = self.by is None and self.of is None
+        return f"ct.{self.name}({part(self.f)})" if everywhere else called(self, name)
 
 
 @share
 class Differential(_Derived):
     """D[f] : A * T(A) -> T(B)."""
 
-    __slots__ = ()
     name = "differential"
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
@@ -297,7 +286,6 @@ class Differential(_Derived):
 class Tangent(_Derived):
     """T[f] : A * T(A) -> B * T(B)."""
 
-    __slots__ = ()
     name = "tangent"
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
@@ -310,7 +298,7 @@ def _pushed(term: _Derived, b: Builder, point: Any, v: Any) -> tuple[Any, Any]:
     dom = b.space(point)
     tangents = _tangents(b, v, dom, "tangent", term, term.by)
     with b.at(point):
-        wiring = fused(term.children[0], dom)
+        wiring = fused(term.f, dom)
     floats, ends = _chosen(wiring, wiring.inputs, term.by), _chosen(wiring, wiring.outputs, term.of)
     at: dict[int, Wire] = dict(zip(wiring.inputs, flatten(point), strict=True))
     moved: dict[int, Wire | None] = dict(zip(floats, tangents, strict=True))
@@ -338,14 +326,13 @@ def _pushed(term: _Derived, b: Builder, point: Any, v: Any) -> tuple[Any, Any]:
 class ReverseDifferential(_Derived):
     """R[f] : A * T(B) -> T(A)."""
 
-    __slots__ = ()
     name = "reverse_differential"
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         point, w = _parts(b, x, self)
         dom = b.space(point)
         with b.at(point):
-            wiring = fused(self.children[0], dom)
+            wiring = fused(self.f, dom)
         cotangents = _tangents(b, w, wiring.cod, "cotangent", self, self.of)
         _, network, slots = linear_graph(b, wiring, flatten(point), self.by, self.of)
         return filled(b, dom, network.T.apply(b, slots, cotangents), self.by)

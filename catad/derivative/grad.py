@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from catad import errors
+from catad.category.boxes import of_fields
 from catad.category.constant import const
 from catad.category.constructors import constructor, integer, integers
 from catad.category.rearrange import Structural
@@ -27,6 +28,7 @@ Factors = int | tuple[int | None, ...] | None  # by which factors of the domain;
 
 
 @share
+@of_fields
 class Gradient(D):
     """The gradient of a scalar function: R[f] at the cotangent 1, of some or all factors of the domain.
 
@@ -34,15 +36,9 @@ class Gradient(D):
     domain.
     """
 
-    __slots__ = ("argnums", "children")
-    children: tuple[D, ...]
-
-    def __init__(self, f: D, argnums: Factors) -> None:
-        self.children = (f,)
-        self.argnums = argnums
-
-    def data(self) -> Hashable:
-        return self.argnums
+    drawn_as = "functor"
+    f: D
+    argnums: Factors
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         dom = b.space(x)
@@ -50,10 +46,10 @@ class Gradient(D):
         if settled is not self:
             return (yield settled, x)
         with b.at(x):
-            wiring = fused(self.children[0], dom)
+            wiring = fused(self.f, dom)
         factors = differentiated(dom, self.argnums, self)
         if not isinstance(wiring.cod, Tensor) or wiring.cod.shape != () or not wiring.cod.is_float:
-            raise errors.DerivativeError(errors.grad_of_non_scalar(wiring.cod, self.children[0]))
+            raise errors.DerivativeError(errors.grad_of_non_scalar(wiring.cod, self.f))
         one = b.apply(const(np.ones((), wiring.cod.dtype)), ())
         by = leaves_of_factors(dom, factors)
         _, network, slots = linear_graph(b, wiring, flatten(x), by)
@@ -63,8 +59,7 @@ class Gradient(D):
         return tuple(found) if isinstance(self.argnums, tuple) else found[0]
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        inside = part(self.children[0])
-        return call(grad, name, inside, argnums=self.argnums)
+        return call(grad, name, part(self.f), argnums=self.argnums)
 
 
 def differentiated(dom: Space, argnums: Factors, term: D) -> list[int | None]:

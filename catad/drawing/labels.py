@@ -18,18 +18,10 @@ from catad.linear.map import LinearMap
 from catad.scalar import Function
 from catad.scalar.ir import postorder
 from catad.scalar.printing.text import lambda_of
-from catad.vector.deferred import Named, Shaped
 from catad.vector.folds.monoid import Monoid
 from catad.vector.pointwise.map import _PUBLIC, Map, MapOf
 
 LONGEST = 26  # characters on a box
-_KINDS = {  # the last word of the module in which a box is at home -> kind
-    "map": "pointwise", "operators": "pointwise",
-    "constant": "constant", "generate": "constant",
-    "contract": "linear", "shape": "linear", "gather": "linear", "reindex": "linear",
-    "lift": "linear", "terms": "linear", "linear": "linear",
-    "functors": "functor", "batching": "functor", "custom_derivative": "functor",
-}  # fmt: skip
 
 
 def space_label(space: Space) -> str:
@@ -39,8 +31,8 @@ def space_label(space: Space) -> str:
 
 def kind_of(term: D) -> str:
     """The kind of a box: pointwise, linear, constant, functor (made from other terms) or combinator."""
-    home = term.lay if isinstance(term, Named) or type(term) is Shaped else type(term)
-    return _KINDS.get(home.__module__.rpartition(".")[2], "combinator")
+    own: str | None = getattr(getattr(term, "lay", None), "drawn_as", None)
+    return own or term.drawn_as
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:
@@ -57,8 +49,11 @@ def label_of(term: D, depth: int = 3) -> str:
     def part(child: D) -> str:
         return label_of(child, depth - 1) if depth > 0 and len(child.children) <= 4 else "…"
 
+    def name(value: Any, wish: str) -> str:
+        return part(value) if any(value is child for child in term.children) else _named(value, wish)
+
     try:
-        text = term.code(part, _named)
+        text = term.code(part, name)
     except NotImplementedError:
         return type(term).__name__.lower()
     if isinstance(term, Compose) or type(term).__name__ in ("Fork", "Cross"):

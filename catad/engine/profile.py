@@ -15,6 +15,7 @@ from types import TracebackType
 import numpy as np
 
 from catad import errors
+from catad.support.tables import aligned
 
 COPIED = 2**26  # bytes of the buffer whose copying is measured: larger than the caches that one core can fill
 
@@ -106,13 +107,7 @@ class Profile:
 
     def table(self) -> str:
         """The stages as a table of text: calls, compile and run time, bytes moved, and that against a copy."""
-        rows = self._rows()
-        widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
-        lines = []
-        for row in rows:
-            numbers = "  ".join(f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
-            lines.append(f"{row[0]:<{widths[0]}}  {numbers}")
-        return "\n".join([*lines, f"copy: {copy_bandwidth() / 1e9:.1f} GB/s read and written, one thread"])
+        return "\n".join([*aligned(self._rows()), f"copy: {copy_bandwidth() / 1e9:.1f} GB/s read and written, one thread"])
 
     def to_json(self) -> str:
         """The stages as JSON text: {"copy_gigabytes_per_second": ..., "stages": [{"stage": ..., "calls": ..., ...}]}."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from catad import errors
+from catad.category.boxes import of_fields
 from catad.category.constructors import constructor
 from catad.category.spaces import Product, Space, Tensor, flatten, rebuild
 from catad.category.terms import D, MorphismLike, morphism
@@ -73,20 +74,17 @@ def of_arguments(axes: Tree, form: Form) -> Tree:
 
 
 @share
+@of_fields
 class Vmapped(D):
     """`ct.vmap(f, in_axes, out_axes)`."""
 
-    __slots__ = ("children", "ins", "outs")
-    children: tuple[D, ...]
-
-    def __init__(self, f: D, ins: Tree, outs: Tree) -> None:
-        self.children, self.ins, self.outs = (f,), ins, outs
-
-    def data(self) -> Hashable:
-        return (self.ins, self.outs)
+    drawn_as = "functor"
+    f: D
+    ins: Tree
+    outs: Tree
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
-        dom, f = b.space(x), self.children[0]
+        dom, f = b.space(x), self.f
         settled = at_space(self, dom)
         if settled is not self:
             return (yield settled, x)
@@ -138,7 +136,7 @@ class Vmapped(D):
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         axes = {"in_axes": as_given(self.ins), "out_axes": as_given(self.outs)}
-        return call(vmap, name, part(self.children[0]), **axes)
+        return call(vmap, name, part(self.f), **axes)
 
 
 def moved(b: Builder, wire: Wire, start: int, stop: int) -> Wire:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from catad import errors
+from catad.category.boxes import of_fields
 from catad.category.cache import cache_of
 from catad.category.constructors import constructor
 from catad.category.spaces import Product, Space, Tensor, Value, flatten, rebuild, tangent_space
@@ -192,20 +193,17 @@ def hessian(
 
 
 @share
+@of_fields
 class DenseJacobian(D):
     """`ct.jacfwd(f)`, `ct.jacrev(f)`: for each result leaf and each argument leaf an array of the shape of both."""
 
-    __slots__ = ("argnums", "children", "reverse")
-    children: tuple[D, ...]
-
-    def __init__(self, f: D, reverse: bool, argnums: Factors) -> None:
-        self.children, self.reverse, self.argnums = (f,), reverse, argnums
-
-    def data(self) -> Hashable:
-        return (self.reverse, self.argnums)
+    drawn_as = "functor"
+    f: D
+    reverse: bool
+    argnums: Factors
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
-        dom, f = b.space(x), self.children[0]
+        dom, f = b.space(x), self.f
         settled = at_space(self, dom)
         if settled is not self:
             return (yield settled, x)
@@ -222,7 +220,7 @@ class DenseJacobian(D):
         return rebuild(wiring.cod, [next(lines) if leaf.is_float else () for leaf in wiring.cod.leaves])
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return call(jacrev if self.reverse else jacfwd, name, part(self.children[0]), argnums=self.argnums)
+        return call(jacrev if self.reverse else jacfwd, name, part(self.f), argnums=self.argnums)
 
 
 def _line(b: Builder, row: Sequence[Any], r: int, outs: Sequence[Tensor], ins: Sequence[Tensor], space: Space) -> Any:
@@ -237,7 +235,7 @@ def _line(b: Builder, row: Sequence[Any], r: int, outs: Sequence[Tensor], ins: S
 
 @specialised.register
 def _(term: DenseJacobian, form: Form, dom: Space) -> tuple[D, Tree | None]:
-    f = term.children[0]
+    f = term.f
     inner, result = specialised(f, form, dom)
     space, _, tree = part_of(f, term.argnums, form, dom)
     argnums: Any = term.argnums

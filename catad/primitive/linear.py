@@ -25,6 +25,7 @@ class Linear(OfFunctions):
     """A linear function, its transpose and the spaces of its results; `known` are these, where `spaces` does not say them."""
 
     __slots__ = ("_known", "_vectorized")
+    drawn_as = "linear"
 
     def __init__(self, fn: Any, back: Any, spaces: Any, vectorized: bool, known: tuple[Tensor, ...] | None = None) -> None:
         super().__init__(fn, back, spaces)
@@ -61,6 +62,7 @@ class LinearByStructure(OfFunctions):
     """A linear function and the linear map that it is, by the spaces of its arguments."""
 
     __slots__ = ()
+    drawn_as = "linear"
 
     def _map(self, ins: tuple[Tensor, ...]) -> LinearMap:
         found = self.ready(1)(*ins)

@@ -7,13 +7,14 @@ are carried as one number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from catad import scalar
+from catad.category.boxes import of_fields
 from catad.category.spaces import Tensor
 from catad.category.terms import D
 from catad.category.wiring import Builder, share
@@ -102,26 +103,12 @@ class Plan:
         return (*made, *[low.versions[array] for array in self.versions])
 
 
-class _Body(D):
-    """One trip of a loop."""
-
-    __slots__ = ("plan",)
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-
-    def data(self) -> Hashable:
-        return self.plan
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(type(self), type(self).__name__)}({name(self.plan, 'plan')})"
-
-
 @share
-class Trip(_Body):
+@of_fields
+class Trip(D):
     """One trip of a loop: (state, given, number of the trip) to (state, ())."""
 
-    __slots__ = ()
+    plan: Plan
 
     def lay_out(self, b: Builder, x: Any) -> Any:
         state, given, counter = x
@@ -129,10 +116,11 @@ class Trip(_Body):
 
 
 @share
-class While(_Body):
+@of_fields
+class While(D):
     """One trip of a loop of which nobody knows how many it makes: (number of the trip, limit, state, given) to the same."""
 
-    __slots__ = ()
+    plan: Plan
 
     def lay_out(self, b: Builder, x: Any) -> Any:
         counter, limit, state, given = x
@@ -141,23 +129,15 @@ class While(_Body):
 
 
 @share
+@of_fields
 class GoesOn(D):
     """Whether a thread may make a further trip: by a state of the loop, or by the number of the trip."""
 
-    __slots__ = ("alive",)
-
-    def __init__(self, alive: int | None) -> None:
-        self.alive = alive
-
-    def data(self) -> Hashable:
-        return self.alive
+    alive: int | None
 
     def lay_out(self, b: Builder, x: Any) -> Any:
         counter, limit, state, _ = x
         return counter < limit if self.alive is None else b.apply(any_of(), state[self.alive])
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(GoesOn, 'GoesOn')}({self.alive})"
 
 
 def planned(low: Lowering, step: Repeat) -> tuple[Plan, list[Wire], list[Wire]]:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 class Custom(PassedOn):
     """(x leaves..., y leaves..., slots...) to the y leaves, with the given structure as derivative with respect to x."""
 
+    drawn_as = "functor"
     structure: Structure
     xs: int
     ys: int
@@ -76,6 +77,7 @@ class Opaque(Primitive):
     """A hand-written morphism whose code cannot be traced, at one space: x leaves to (y leaves..., slots...)."""
 
     __slots__ = ("cod", "dom", "fn", "structure")
+    drawn_as = "functor"
 
     def __init__(self, fn: Any, dom: Space, cod: Space, structure: Structure) -> None:
         self.fn, self.dom, self.cod, self.structure = fn, dom, cod, structure
@@ -128,6 +130,7 @@ class ByHand(D):
     """`ct.D(fn)`: see the module."""
 
     __slots__ = ("_opaque_at", "_stated", "frozen")
+    drawn_as = "functor"
 
     def __init__(self, fn: Any, spaces: Any = None) -> None:
         self.frozen = Frozen(fn)  # it runs for the value and for each derivative, which shall see the same numbers

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 Lay = Callable[["Builder", Any, Any], Any]  # of the builder, the wires of the argument, and the term
 
 
+def linear(lay: Lay) -> Lay:
+    """Decorator: what lays a term out by linear boxes, as which it is drawn."""
+    vars(lay)["drawn_as"] = "linear"
+    return lay
+
+
 class Shaped(D):
     """A term that a public constructor makes of its parameters; `lay(builder, wires, term)` adds boxes and returns the results.
 

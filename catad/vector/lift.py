@@ -22,6 +22,7 @@ class Lift(D):
     """See the module. The arrays of the map are constants of the term."""
 
     __slots__ = ("children", "cod", "dom", "structure")
+    drawn_as = "linear"
     children: tuple[Constant, ...]
 
     def __init__(self, linear: LinearMap) -> None:

@@ -14,7 +14,7 @@ import pytest
 import catad as ct
 from catad.drawing.diagram import escaped
 from catad.drawing.graph import BOXES, depths, of_wiring
-from catad.drawing.labels import label_of, space_label
+from catad.drawing.labels import kind_of, label_of, space_label
 from catad.drawing.layout import laid_out
 from catad.drawing.untyped import of_term
 
@@ -299,3 +299,20 @@ def test_the_text_does_not_depend_on_the_hash_seed() -> None:
         for seed in ("1", "2")
     }
     assert len(texts) == 1 and "<svg" in texts.pop()
+
+
+@pytest.mark.parametrize(
+    "kind, terms",
+    [
+        ("pointwise", [ct.sin, ct.mul, ct.times(2.0), ct.map(lambda x: x * x)]),
+        ("constant", [ct.const(1.0), ct.iota(3), ct.generate((2,), lambda i: i)]),
+        ("linear", [ct.matmul, ct.einsum("ij->ji"), ct.transpose(), ct.gather, ct.scatter_add, ct.stack(), ct.fold(ct.add, 0.0)]),
+        ("linear", [ct.lift(np.eye(2)), ct.concatenate(), ct.reshape((2,))]),
+        ("functor", [make(ct.sin) for make in (ct.grad, ct.tangent, ct.differential, ct.reverse_differential)]),
+        ("functor", [make(ct.sin) for make in (ct.jacfwd, ct.jacrev, ct.checkpoint, ct.vmap)]),
+        ("functor", [ct.vmap(ct.sin, in_axes=1), ct.D(lambda x: (x, ct.scale(1.0)))]),
+        ("combinator", [ct.fold(ct.mul, 1.0), ct.scan(ct.mul, 1.0), ct.iterate(ct.sin, 2), ct.recurrence]),
+    ],
+)
+def test_the_class_of_a_box_says_its_kind(kind: str, terms: list[ct.D]) -> None:
+    assert {repr(term): kind_of(term) for term in terms} == {repr(term): kind for term in terms}

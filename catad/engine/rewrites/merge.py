@@ -9,9 +9,10 @@ choice between all that both would run. What no box reads of the results is left
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from catad.category.boxes import of_fields
 from catad.category.cache import cached
 from catad.category.rearrange import it, proj
 from catad.category.spaces import Product, Space, Unit, flatten, rebuild
@@ -137,23 +138,16 @@ def _on(box: Box, wider: Box, part: Sequence[int]) -> Box:
     return Box(primitive, wider.ins, (*wider.outs[: len(q.state.leaves)], *box.outs[len(p.state.leaves) :]))
 
 
+@of_fields
 class Placed(D):
     """The leaves at some places of a value, as a value of a space."""
 
-    __slots__ = ("places", "space")
-
-    def __init__(self, space: Space, places: tuple[int, ...]) -> None:
-        self.space, self.places = space, places
-
-    def data(self) -> Hashable:
-        return (self.space, self.places)
+    space: Space
+    places: tuple[int, ...]
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         leaves = flatten(x)
         return rebuild(self.space, [leaves[i] for i in self.places])
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(Placed, 'Placed')}({self.space!r}, {self.places!r})"
 
 
 def _shared(box: Box) -> list[int]:

@@ -33,6 +33,7 @@ Labels = tuple[int, ...]
 class Contract(Primitive):
     """`out[o...] = sum a[i...] * b[j...]` over the labels that are not in `out`; `sizes[label]` are their sizes."""
 
+    drawn_as = "linear"
     operands: tuple[Labels, ...]
     out: Labels
     sizes: tuple[int, ...]

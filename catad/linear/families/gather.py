@@ -78,6 +78,7 @@ def rows_of(shape: Sequence[int], index_shape: Sequence[int], axis: int = 0) -> 
 class Gathered(Primitive):
     """The primitive that applies an unweighted `Gather`: (index, x) to v."""
 
+    drawn_as = "linear"
     how: Indexing
     arity = 2
 
@@ -118,6 +119,7 @@ class Gathered(Primitive):
 class ScatterAdded(Primitive):
     """The primitive that applies an unweighted `ScatterAdd`: (index, v) to x; deterministic on every array library."""
 
+    drawn_as = "linear"
     how: Indexing
     arity = 2
 

@@ -97,6 +97,7 @@ def _range(start: int, step: int, count: int) -> slice:
 class StridedCopy(Primitive):
     """The primitive that applies a `Reindex`; positions that nothing moves to get `fill`."""
 
+    drawn_as = "linear"
     axes: tuple[Axis, ...]
     fill: float = 0.0
     arity = 1
@@ -130,6 +131,7 @@ class StridedCopy(Primitive):
 class Reshaped(Primitive):
     """The primitive that applies a `Reshape`: the same entries in other axes, in C order."""
 
+    drawn_as = "linear"
     shape: tuple[int, ...]
     arity = 1
 

@@ -12,7 +12,7 @@ from catad.planner.chains.brackets import ALL, Tree
 from catad.planner.chains.execute import Multiplication, as_they_stand, execute, fresh_numbers, trace
 from catad.planner.chains.factors import Factors, kind_text, lazy, leaf, spaces_text, write_out
 from catad.planner.chains.search import BUDGET, Search
-from catad.planner.costs.cost import Cost, Model, amount, value_of
+from catad.planner.costs.cost import Cost, Model, amount, preference, value_of
 from catad.planner.heuristics import OutOfWork
 from catad.planner.reports.drawing import draw
 from catad.planner.request import Request
@@ -80,7 +80,7 @@ class Bracketing(Runnable):
             raise errors.PlanError(errors.too_many_bracketings(n, MOST))
         trees = list(brackets.every(n))
         found = [(brackets.nested(n, tree), execute(self.chain, trace(self.chain, tree, model)).cost) for tree in trees]
-        return sorted(found, key=lambda entry: (entry[1].value, entry[1].peak))
+        return sorted(found, key=lambda entry: preference(entry[1]))
 
 
 def _why_split(own: Bracketing, step: int, chosen: Multiplication, request: Request) -> str:

@@ -24,7 +24,7 @@ from catad.planner.chains.execute import Execution, Traced, as_they_stand, execu
 from catad.planner.chains.factors import Factors, factors_of, lazy, structure_of, terms
 from catad.planner.chains.pushes import is_compressed
 from catad.planner.chains.search import allowed, best, end, through_all
-from catad.planner.costs.cost import Model, least_of, short_of_memory
+from catad.planner.costs.cost import Model, least_of, preference, short_of_memory
 from catad.planner.costs.cost_profile import CostProfile
 from catad.planner.heuristics import OutOfWork
 from catad.planner.network.linear_graph import LinearGraph, graph_at, has_forks
@@ -239,7 +239,7 @@ def no_larger_than_dense(made: Runnable, structure: Structure, factors: Factors,
     fitting = [other for other in found if other is not None and not is_larger(other.execution.result)]
     if not fitting:
         return made
-    least = min(fitting, key=lambda other: (other.cost.value, other.cost.peak))
+    least = min(fitting, key=lambda other: preference(other.cost))
     return replace(least, mode=made.mode, stopped=least.stopped or LARGER)
 
 

@@ -32,7 +32,7 @@ from catad.planner.chains.factors import (
     weight,
     write_out,
 )
-from catad.planner.costs.cost import Model, short_of_memory, value_of
+from catad.planner.costs.cost import Model, preference, short_of_memory, value_of
 from catad.planner.costs.cost_profile import CostProfile
 from catad.planner.heuristics import OutOfWork, Work
 
@@ -302,7 +302,7 @@ def _heuristic(
     fitting = [traced for traced in tried if memory is None or traced.peak <= memory]
     if not fitting:
         raise short_of_memory(memory, min(traced.peak for traced in tried), False)
-    return min(fitting, key=lambda traced: (traced.value, traced.peak))
+    return min(fitting, key=preference)
 
 
 def _within(
@@ -352,7 +352,7 @@ def end(
     if not explicit or not lazy(last):
         return traced
     both = [trace(factors, (*traced.tree, (n + len(tree) - 1, how)), model) for how in hows]
-    return min(both, key=lambda t: (t.value, t.peak))
+    return min(both, key=preference)
 
 
 def _over(groups: list[int], upper: Tree, start: int) -> Tree:

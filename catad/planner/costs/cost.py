@@ -35,6 +35,11 @@ class Cost(NamedTuple):
     value: float
 
 
+def preference(made: Any) -> tuple[float, int]:
+    """By what the better of two plans is chosen, the smaller one: what the cost model says, and then the peak."""
+    return made.value, made.peak
+
+
 REMEMBERED = 4096  # costs that functions have said
 
 _said: OrderedDict[tuple[CostFunction, Structure, Structure], float] = OrderedDict()
@@ -100,14 +105,6 @@ def amount(value: float, model: Model, unit: str = "") -> str:
         if value >= size:
             return f"{value / size:.3g} {name}"
     return f"{value / 1e-9:.3g} ns"
-
-
-def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    """The rows of a table as lines: the first columns flush left, the others flush right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    sides = ["<" if k < left else ">" for k in range(len(widths))]
-    padded = [[f"{x:{side}{w}}" for x, side, w in zip(row, sides, widths, strict=True)] for row in rows]
-    return ["  ".join(row).rstrip() for row in padded]
 
 
 def identity_on(leaves: Sequence[Tensor]) -> Structure:

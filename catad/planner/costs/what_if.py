@@ -18,9 +18,10 @@ from catad.linear.structure import Structure
 from catad.planner.chains import cache
 from catad.planner.chains.factors import Factors
 from catad.planner.costs import sizes
-from catad.planner.costs.cost import Cost, aligned, amount
+from catad.planner.costs.cost import Cost, amount
 from catad.planner.request import Request
 from catad.planner.strategy import Runnable
+from catad.support.tables import aligned
 
 NAMES = "nmklpqrstuvwxyzabcdefghij"  # of sizes that nobody has named, in the order in which they are met
 DEEPEST = 4  # halvings of an interval by searches; the crossing of two choices that are known takes none

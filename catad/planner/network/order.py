@@ -14,7 +14,7 @@ from catad.linear.structure import Structure
 from catad.planner.chains.execute import Execution, fresh_numbers
 from catad.planner.chains.factors import Factors, lazy, spaces_text, write_out
 from catad.planner.chains.search import BUDGET
-from catad.planner.costs.cost import Model, amount, short_of_memory, value_of
+from catad.planner.costs.cost import Model, amount, preference, short_of_memory, value_of
 from catad.planner.costs.cost_profile import CostProfile
 from catad.planner.graph import Graph
 from catad.planner.heuristics import Work
@@ -180,7 +180,7 @@ def _fitting(orders: Sequence[EliminationOrder], request: Request) -> Eliminatio
     fitting = [own for own in orders if request.memory is None or own.cost.peak <= request.memory]
     if not fitting:
         raise short_of_memory(request.memory, min([own.cost.peak for own in orders]), False)
-    return min(fitting, key=lambda own: (own.cost.value, own.cost.peak))
+    return min(fitting, key=lambda own: preference(own.cost))
 
 
 def cheaper(order: EliminationOrder | None, bracketed: Runnable, request: Request) -> Runnable:

@@ -15,11 +15,12 @@ from catad.planner.chains.basis import array_of, is_larger, use_of, written
 from catad.planner.chains.execute import as_they_stand
 from catad.planner.chains.factors import structure_of
 from catad.planner.chains.pushes import is_compressed
-from catad.planner.costs.cost import aligned, amount
+from catad.planner.costs.cost import amount
 from catad.planner.costs.cost_profile import CostProfile
 from catad.planner.reports import colours
 from catad.planner.request import Request
 from catad.planner.strategy import Runnable
+from catad.support.tables import aligned
 
 
 class Compared(NamedTuple):

@@ -9,7 +9,7 @@ from catad import errors
 from catad.category.spaces import Value
 from catad.linear.structure import Structure
 from catad.planner.chains.factors import Factors
-from catad.planner.costs.cost import Cost, Model, aligned, amount
+from catad.planner.costs.cost import Cost, Model, amount
 from catad.planner.costs.cost_profile import CostProfile
 from catad.planner.costs.measure import Measured, measured
 from catad.planner.costs.what_if import Axes, WhatIf, axes_of, what_if
@@ -19,6 +19,7 @@ from catad.planner.planned_program import factors_of_list, lengths_of
 from catad.planner.reports.compare import Comparison, comparison, notes
 from catad.planner.strategy import Runnable, Strategy
 from catad.support.late import late
+from catad.support.tables import aligned
 
 if TYPE_CHECKING:
     from catad.planner.plan import Plan

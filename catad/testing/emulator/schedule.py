@@ -21,7 +21,7 @@ from catad.engine.cuda.intrinsics import WARP
 from catad.errors import LawError
 from catad.testing.emulator.words import AT, AT_WARP, BARRIER, DONE, FIELDS, FREE, LOOKS, ROW, SHARED, Ends
 
-IN_FLIGHT = 40
+IN_FLIGHT = 40  # blocks that run at the same time
 _Call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
 _STATUS, _SITE, _OUTSIDE = [AT[name] // 8 for name in ("status", "site", "outside")]
 
@@ -29,13 +29,13 @@ _STATUS, _SITE, _OUTSIDE = [AT[name] // 8 for name in ("status", "site", "outsid
 class Emulator:
     """Runs compiled kernels whose words are `Coroutines`. `seed` draws the order, and what unset memory holds.
 
-    `in_flight` blocks run at the same time. `steps` counts the resumptions of a warp.
+    `steps` counts the resumptions of a warp.
     Raises `LawError` for a kernel that breaks the rules of a GPU: "divergent barrier", "divergent warp operation", "hangs",
     "outside of its arrays", "outside of the memory that its block shares".
     """
 
-    def __init__(self, seed: int = 0, in_flight: int = IN_FLIGHT) -> None:
-        self.rng, self.in_flight = np.random.default_rng(seed), in_flight
+    def __init__(self, seed: int = 0) -> None:
+        self.rng = np.random.default_rng(seed)
         self.steps = 0
 
     def launch(self, text: str, blocks: int, threads: int, given: Sequence[Ends], shared: int = 0) -> None:
@@ -46,7 +46,7 @@ class Emulator:
         begin, resume = _compiled(text)
         size = _bytes(begin, ends := np.array(given, np.int64))
         waiting = list(self.rng.permutation(blocks))
-        free = [_Slot(threads, size, ends, self.rng) for _ in range(min(self.in_flight, blocks))]
+        free = [_Slot(threads, size, ends, self.rng) for _ in range(min(IN_FLIGHT, blocks))]
         running: list[_Slot] = []
         moves = 0
         while waiting or running:

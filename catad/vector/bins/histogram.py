@@ -21,7 +21,7 @@ from catad.linear.families.gather import ScatterAdded, rows_of
 from catad.vector.bins.fold_by_bin import FoldByBin
 from catad.vector.bins.sorted_bins import with_numbers
 from catad.vector.deferred import OfOperator
-from catad.vector.folds.monoid import Monoid, _tree, check_types, chooses, monoid_of, parts
+from catad.vector.folds.monoid import Monoid, check_types, chooses, monoid_of, parts
 from catad.vector.indexing.gather import LastWriter
 from catad.vector.pointwise.map import mapped
 from catad.vector.scans.scan import check_params
@@ -58,7 +58,7 @@ def _parts(b: Builder, index: Any, values: Any, monoid: Monoid, term: D) -> tupl
     if isinstance(index, tuple):
         raise errors.SpaceError(errors.not_an_index(b.space(index)))
     index = index_of(index)
-    if _tree(values) != monoid.tree or len({w.shape for w in wires}) != 1:
+    if scalar.tree_of(values) != monoid.tree or len({w.shape for w in wires}) != 1:
         raise errors.SpaceError(errors.wrong_elements(b.space(values), monoid.neutral, term))
     if wires[0].shape[: index.ndim] != index.shape:
         raise errors.SpaceError(errors.wrong_index_shape(index.space, b.space(values), term))

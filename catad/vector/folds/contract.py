@@ -11,13 +11,14 @@ from catad.category.spaces import flatten
 from catad.category.terms import D
 from catad.linear.families.contract import Labels, contract
 from catad.support.help import documented
-from catad.vector.deferred import Named, Shaped
+from catad.vector.deferred import Named, Shaped, linear
 from catad.vector.folds.merge_axes import reshaped
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire, Wires
 
 
+@linear
 def _einsum(b: Builder, x: Wires, term: Any) -> Wire:
     spec, wires = term.parameters["spec"], flatten(x)
     operands, out = parsed(spec, wires, term)
@@ -98,7 +99,7 @@ def _of_two(name: str, product: Callable[[Builder, Wire, Wire], Wire]) -> Named:
             raise errors.SpaceError(errors.not_a_pattern("(a, b)", b.space(x), term))
         return product(b, *x)
 
-    return Named(name, lay)
+    return Named(name, linear(lay))
 
 
 def _matmul(b: Builder, first: Wire, second: Wire) -> Wire:

@@ -106,7 +106,7 @@ def monoid_of(op: Any, neutral: Any = None, params: int = 0) -> Monoid:
         if not isinstance(leaf, (bool, int, float, np.number, np.bool_)):
             raise errors.MonoidError(errors.not_a_neutral(op, leaf))
     numbers = tuple([leaf.item() if isinstance(leaf, np.generic) else leaf for leaf in leaves])
-    tree = _tree(neutral)
+    tree = scalar.tree_of(neutral)
     function = scalar.read(op, (tree, tree, *[None] * params))
     if function.tree != tree:
         raise errors.MonoidError(errors.not_closed(op, neutral, f"a result nested as {function.tree}", _NEST))
@@ -149,7 +149,7 @@ def monoid(
             raise errors.MonoidError(errors.domain_with_params(op))
         space_of(domain)
         values = [leaf.reshape(-1) for leaf in as_leaves(domain)]
-        if _tree(domain) != made.tree or len({len(v) for v in values}) != 1:
+        if scalar.tree_of(domain) != made.tree or len({len(v) for v in values}) != 1:
             raise errors.MonoidError(errors.not_closed(op, neutral, "a domain that is nested otherwise", _NEST))
         check_types(made, [v.dtype for v in values])
         check_laws(made, sampled(np, values))
@@ -212,10 +212,6 @@ def with_position(monoid: Monoid) -> Monoid:
 def chooses(monoid: Monoid) -> bool:
     """True where the operator is a minimum or maximum of numbers."""
     return monoid.width == 1 and not monoid.free and scalar.recognise(monoid.op) in ("min", "max")
-
-
-def _tree(neutral: Any) -> Any:
-    return tuple([_tree(part) for part in neutral]) if isinstance(neutral, tuple) else None
 
 
 def check_types(monoid: Monoid, dtypes: Sequence[np.dtype[Any]]) -> None:
@@ -341,7 +337,7 @@ def with_params(b: Any, x: Any, monoid: Monoid, term: Any) -> tuple[Any, list[An
 def elements(b: Any, x: Any, monoid: Monoid, term: Any) -> list[Any]:
     """The wires of an array of elements: arrays of one shape, nested as the neutral element is."""
     wires = flatten(x)
-    if _tree(x) != monoid.tree or len({w.shape for w in wires}) != 1:
+    if scalar.tree_of(x) != monoid.tree or len({w.shape for w in wires}) != 1:
         raise errors.SpaceError(errors.wrong_elements(b.space(x), _shown(monoid.neutral), term))
     check_types(monoid, [w.dtype for w in wires])
     return wires

@@ -21,7 +21,7 @@ from catad.linear.families.contract import contract
 from catad.linear.families.gather import Gathered, ScatterAdded, rows_of
 from catad.linear.families.reindex import Reshaped
 from catad.support.help import documented
-from catad.vector.deferred import Named
+from catad.vector.deferred import Named, linear
 from catad.vector.pointwise.map import map as mapped
 
 if TYPE_CHECKING:
@@ -120,6 +120,7 @@ def _tensors(b: Builder, x: Any, count: int, term: D) -> tuple[Wire, ...]:
     return x
 
 
+@linear
 def _gather(b: Builder, x: Any, term: D) -> Wire:
     array, index = _tensors(b, x, 2, term)
     index = index_of(index)
@@ -142,6 +143,7 @@ def _rows(b: Builder, x: Any, term: D) -> tuple[Wire, Wire, Wire]:
     return dst, index, values
 
 
+@linear
 def _scatter_add(b: Builder, x: Any, term: D) -> Wire:
     dst, index, values = _rows(b, x, term)
     return dst + b.add(ScatterAdded(rows_of(dst.shape, index.shape)), index, values)[0]
@@ -151,6 +153,7 @@ def _overwrite(writer: Any, new: Any, old: Any) -> Any:
     return new if writer >= 0 else old
 
 
+@linear
 def _scatter(b: Builder, x: Any, term: D) -> Wire:
     dst, index, values = _rows(b, x, term)
     if index.ndim != 1:  # one index, or an array of them: in C order, as a list

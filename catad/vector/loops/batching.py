@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 class BatchedMap(D):
     """`f` mapped over the leading axis of every leaf."""
 
+    drawn_as = "functor"
     f: D
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
@@ -48,6 +49,7 @@ class BatchedMap(D):
 class Lanes(D):
     """`f` mapped over `size` lanes, the leading axis of those leaves of its argument that are flagged; all results have it."""
 
+    drawn_as = "functor"
     f: D
     flags: tuple[bool, ...]
     size: int

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 class Call(Nesting):
     """A morphism at one space as a single box, which a separate program runs."""
 
+    drawn_as = "functor"
     f: D
     dom: Space
 
@@ -95,6 +96,7 @@ class Call(Nesting):
 class Checkpoint(D):
     """`ct.checkpoint(f)`."""
 
+    drawn_as = "functor"
     f: D
 
     def lay_out(self, b: Builder, x: Wires) -> Any:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 class Iota(Primitive):
     """The integers `0 .. n - 1`."""
 
+    drawn_as = "constant"
     n: int
     arity = 0
 
@@ -49,6 +50,7 @@ def steps_along(b: Builder, shape: tuple[int, ...], axis: int) -> Wire:
 class Generate(D):
     """`ct.generate(shape, fn)`."""
 
+    drawn_as = "constant"
     shape: tuple[int, ...]
     function: Function
 

@@ -41,6 +41,7 @@ def broadcast(spaces: Sequence[Tensor]) -> tuple[int, ...]:
 class Map(Primitive):
     """One pointwise box: a scalar function of the leaves with one result leaf for each of its outputs."""
 
+    drawn_as = "pointwise"
     function: Function
 
     @property
@@ -172,6 +173,7 @@ class MapOf(D):
     """`ct.map(fn)`: reads the function at the nesting of its argument and adds one `Map` box."""
 
     __slots__ = ("_box", "frozen", "function")
+    drawn_as = "pointwise"
 
     def __init__(self, fn: Any) -> None:
         self._box: Map | None = None
@@ -249,12 +251,8 @@ def function_code(function: Function, name: Callable[[Any, str], str]) -> str:
 
 def _trees(x: Any, count: int, fn: Any) -> tuple[Any, ...]:
     """The nesting of each of `count` parameters, from wires: a product has a factor for each, nested to the left or flat."""
-
-    def tree(v: Any) -> Any:
-        return tuple([tree(part) for part in v]) if isinstance(v, tuple) else None
-
     if count == 1:
-        return (tree(x),)
+        return (scalar.tree_of(x),)
     parts: list[Any] = []
     while isinstance(x, tuple) and len(x) == 2 and len(parts) < count - 2:
         parts.insert(0, x[1])
@@ -264,7 +262,7 @@ def _trees(x: Any, count: int, fn: Any) -> tuple[Any, ...]:
     if len(flat) != count:
         space = getattr(x, "space", None)
         raise errors.SpaceError(errors.wrong_parameter_count(count, len(flat), space, fn))
-    return tuple([tree(part) for part in flat])
+    return tuple([scalar.tree_of(part) for part in flat])
 
 
 @constructor(morphisms="fn")

@@ -29,6 +29,7 @@ class Leafwise(D):
     """A scalar function of n numbers on n values of one space, leaf by leaf; on tensors it broadcasts."""
 
     __slots__ = ("box", "function", "name")
+    drawn_as = "pointwise"
 
     def __init__(self, name: str, function: Function) -> None:
         self.name, self.function, self.box = name, function, Map(function)

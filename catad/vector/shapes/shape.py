@@ -21,7 +21,7 @@ from catad.linear.families.delta import delta
 from catad.linear.families.reindex import Axis, Reindex, Reshaped, StridedCopy, axis, whole
 from catad.linear.structure import Rule, Structure, cast
 from catad.values.arrays import holds
-from catad.vector.deferred import Lay, Shaped
+from catad.vector.deferred import Lay, Shaped, linear
 from catad.vector.folds.merge_axes import unit_axes
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class OneArray(Shaped):
     """A shape operation, whose argument is one array."""
 
     __slots__ = ()
+    drawn_as = "linear"
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         if isinstance(x, tuple):
@@ -310,6 +311,7 @@ def pad(before: int, after: int, value: float = 0.0, axis: int = 0) -> D:
 class Concatenate(AlongAxis):
     """Several arrays after each other along one axis. Jacobian: a row of pads, which tile the result."""
 
+    drawn_as = "linear"
     axis: int
     count: int
 
@@ -360,6 +362,7 @@ def _converted(parts: Sequence[Reindex], dom: Sequence[Tensor], cod: Sequence[Te
 def _joined(new: bool) -> Lay:
     """`concatenate` of all leaves of a product, and `stack`, along a new axis."""
 
+    @linear
     def lay(b: Builder, x: Wires, term: Any) -> Wire:
         leaves, axis = flatten(x), term.parameters["axis"]
         if not leaves:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from catad import scalar
+from catad.category.boxes import of_fields
 from catad.category.constant import Constant
 from catad.category.spaces import Product, Space, Tensor, flatten
 from catad.category.terms import D
@@ -29,20 +30,16 @@ from catad.vector.pointwise.map import Map
 ADD = Function.make(2, [scalar.apply("add", param(0), param(1))])
 
 
+@of_fields
 class Adding(D):
     """A side of a choice from `dom`, of which one result is added to an array that follows the side's own argument."""
 
-    __slots__ = ("children", "dom", "which")
-    children: tuple[D, ...]
-
-    def __init__(self, side: D, dom: Space, which: int) -> None:
-        self.children, self.dom, self.which = (side,), dom, which
-
-    def data(self) -> Any:
-        return (self.dom, self.which)
+    side: D
+    dom: Space
+    which: int
 
     def lay_out(self, b: Builder, x: Any) -> Any:
-        wiring, (*given, total) = wire(self.children[0], self.dom), flatten(x)
+        wiring, (*given, total) = wire(self.side, self.dom), flatten(x)
         at = dict(zip(wiring.inputs, given, strict=True))
         for box in wiring.boxes:
             at.update(zip(box.outs, b.add(box.primitive, *[at[k] for k in box.ins]), strict=True))
@@ -50,9 +47,6 @@ class Adding(D):
         nothing = is_nothing(wiring, wiring.outputs[self.which])
         made[self.which] = total if nothing else b.add(Map(ADD), total, made[self.which])[0]
         return tuple(made)
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(Adding, 'Adding')}({part(self.children[0])}, {self.dom!r}, {self.which})"
 
 
 def is_nothing(wiring: Wiring, k: int) -> bool:
