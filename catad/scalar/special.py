@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from catad.scalar import gamma_series as _series
+from catad.values.formats import format_of
 
 Array = Any
 Xp = ModuleType | Any
@@ -165,9 +166,9 @@ def fma(xp: Xp, x: Array, y: Array, z: Array) -> Array:
     """
     product = x * y
     total = product + z
-    if total.dtype == np.float32:  # products are exact in float64
-        wide = [xp.asarray(one, np.float32).astype(np.float64) for one in (x, y, z)]
-        return _odd_sum(xp, wide[0] * wide[1], wide[2]).astype(np.float32)
+    if format_of(total.dtype).is_short:  # products are exact in float64
+        wide = [xp.asarray(one, total.dtype).astype(np.float64) for one in (x, y, z)]
+        return _odd_sum(xp, wide[0] * wide[1], wide[2]).astype(total.dtype)
     high, low = _sum(z, _product_error(x, y, product))
     high, lost = _sum(product, high)
     found = high + _odd_sum(xp, low, lost)
@@ -228,12 +229,12 @@ def bits(xp: Xp, x: Array) -> Array:
     >>> hex(bits(np, np.float32(1.0)))
     '0x3f800000'
     """
-    return x.view(np.int32 if x.dtype == np.float32 else np.int64)
+    return x.view(format_of(x.dtype).whole)
 
 
 def of_bits(xp: Xp, x: Array) -> Array:
     """The float with these bits; undoes `bits`."""
-    return x.view(np.float32 if x.dtype == np.int32 else np.float64)
+    return x.view(f"f{x.dtype.itemsize}")
 
 
 # -- what NumPy leaves to the processor: the sign of zero in minima and maxima, floats that are no integers

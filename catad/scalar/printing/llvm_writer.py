@@ -18,8 +18,9 @@ import numpy as np
 from catad import errors
 from catad.errors import CannotPrint
 from catad.scalar.ir import Function
+from catad.values.formats import FORMATS
 
-_TYPES = {"bool": "i1", "float32": "float", "float64": "double"} | {
+_TYPES = {"bool": "i1"} | {one.name: one.llvm for one in FORMATS.values()} | {
     f"{sign}int{bits}": f"i{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
 LLVM_TYPES = {np.dtype(name): kind for name, kind in _TYPES.items()}
