@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import re
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
@@ -17,32 +18,13 @@ from typing import Any
 import numpy as np
 
 from catad.scalar import gamma_series as _series
+from catad.scalar.ops import OPS
 from catad.values.formats import format_of
 
 Array = Any
 Xp = ModuleType | Any
 
-ARRAY_NAMES = (
-    "_erf",
-    "_erfc",
-    "_gamma",
-    "_lgamma",
-    "_digamma",
-    "_polygamma",
-    "_sigmoid",
-    "_sech",
-    "_remainder",
-    "_fma",
-    "_bits",
-    "_of_bits",
-    "_minimum",
-    "_maximum",
-    "_fmin",
-    "_fmax",
-    "_ldexp",
-    "_power",
-    "_integer",
-)
+ARRAY_NAMES = {"_integer"}.union(*[re.findall(r"\b_\w+", op.code) for op in OPS.values()])
 """The names under which array templates call these functions."""
 
 
