@@ -7,6 +7,7 @@ bias, `digits` binary digits of which the first is not stored.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -78,6 +79,10 @@ class Format:
     def sign_shift(self) -> int:
         """The shift from bit 1 to the sign bit."""
         return 8 * self.dtype.itemsize - 2
+
+    def written(self, x: float) -> str:
+        """A number in LLVM's text, where single precision is written by the bits of a double, too."""
+        return f"0x{struct.unpack('<Q', struct.pack('<d', float(x)))[0]:016X}"
 
     def image(self, x: float) -> int:
         """The bits of a number, now."""
