@@ -137,7 +137,9 @@ class DerivativeError(CatadError, TypeError):
 
 
 class IndexRangeError(CatadError, IndexError):
-    """An index outside the array it indexes; an `IndexError`. A negative index is outside: it never wraps around.
+    """An index outside the array it indexes; an `IndexError`.
+
+    A negative index counts from the end for `ct.index`, `ct.at` and traced functions, as in NumPy; for `gather` it is outside.
 
     >>> import catad as ct, numpy as np
     >>> ct.gather(np.ones(3), np.array([-1]))

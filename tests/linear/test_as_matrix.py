@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad.category.spaces import Tensor
+from catad.linear.families.clear import ClearWhere
 from catad.linear.families.delta import delta
 from catad.linear.matrix.as_matrix import _written_out
 from catad.testing import check_linear_map
@@ -46,3 +48,13 @@ def test_a_map_is_written_out_by_one_program(shape: tuple[int, ...]) -> None:
         first[...] = 7.0
         assert np.array_equal(L.todense(), second)
     assert _written_out.cache_info().misses == 1
+
+
+def test_the_entries_of_large_single_maps_are_numbered_in_doubles() -> None:
+    """A float32 counts to 2**24 only: beyond that, entries of a map by a mask would have their neighbours' places."""
+    mask = np.zeros((1 << 24) + 2, bool)
+    mask[-3:] = True
+    kept = ClearWhere(mask.shape, Tensor(mask.shape, np.dtype(np.float32)))
+    with ct.use_engine("cpu"):
+        found = kept.entries(np, [mask])
+    assert np.array_equal(found.rows, np.flatnonzero(mask)) and np.array_equal(found.columns, found.rows)

@@ -149,14 +149,23 @@ def test_of_ties_the_least_index_wins(name: str, k: int) -> None:
 # -- special rules against the generic ones, where ties, zeros, empty bins and indices out of range are
 
 
+class Unrecognising:
+    """The scalar language for one module, which knows no operator; engines go on with the language itself."""
+
+    recognise = staticmethod(lambda function: None)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(ct.scalar, name)
+
+
 @pytest.fixture
 def unrecognised(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
     """Calling it makes every operator a stranger."""
 
     def forget() -> None:
         cache.forget()
-        for module in ("fold", "scan", "histogram", "monoid"):
-            monkeypatch.setattr(f"catad.vector.{module}.scalar.recognise", lambda function: None)
+        for module in ("folds.fold", "scans.scan", "bins.histogram", "folds.monoid"):
+            monkeypatch.setattr(f"catad.vector.{module}.scalar", Unrecognising())
 
     yield forget
     cache.forget()

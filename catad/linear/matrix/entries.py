@@ -62,9 +62,11 @@ def of_moves(structure: Structure, xp: Any, slots: Sequence[Array]) -> Entries:
 def sources(structure: Structure, xp: Any, slots: Sequence[Array]) -> Array:
     """The entry of the argument, counted from 1, that each entry of the result is; 0 for none. Exact below 2**53."""
     wide = np.dtype(np.float64)
-    dtypes = {f.name: wide for f in fields(structure) if f.name in ("dtype", "src_dtype", "dst_dtype")}  # type: ignore[arg-type]
+    named: dict[str, Any] = {f.name: getattr(structure, f.name) for f in fields(structure)}  # type: ignore[arg-type]
+    types: dict[str, Any] = {name: wide for name in named if name in ("dtype", "src_dtype", "dst_dtype")}
+    types |= {name: Tensor(space.shape, wide) for name, space in named.items() if isinstance(space, Tensor)}
     number = xp.arange(1, structure.columns + 1, dtype=wide).reshape(structure.dom[0].shape)
-    typed: Structure = replace(structure, **dtypes)  # type: ignore[type-var]
+    typed: Structure = replace(structure, **types)  # type: ignore[type-var]
     found: Array = xp.asarray(late().run_structure(typed, xp, slots, [number])[0])
     return found.reshape(-1)
 
