@@ -17,21 +17,13 @@ import numpy as np
 from catad import errors
 from catad.support.help import documented
 from catad.values.arrays import as_array, as_number, common_module, is_weak, weak_dtypes
+from catad.values.formats import DOUBLE, KNOWN, SINGLE, Format
 
 Value = Any  # an array, a number, or a tuple of values
 Result = np.ndarray[Any, np.dtype[Any]]  # the type of results: arrays of all libraries have NumPy's methods; a tuple is unpacked
 Elements: TypeAlias = "float | np.generic | tuple[Elements, ...]"  # numbers, nested as the elements of a fold are
 
 MOST_AXES = 64  # of an array of NumPy
-
-_SHORT = {
-    np.dtype(long): short
-    for long, short in [
-        ("float32", "f32"), ("float64", "f64"), ("bool", "bool_"),
-        ("int8", "i8"), ("int16", "i16"), ("int32", "i32"), ("int64", "i64"),
-        ("uint8", "u8"), ("uint16", "u16"), ("uint32", "u32"), ("uint64", "u64"),
-    ]
-}  # fmt: skip
 
 
 def as_dtype(named: Any) -> np.dtype[Any]:
@@ -40,7 +32,7 @@ def as_dtype(named: Any) -> np.dtype[Any]:
         dtype: np.dtype[Any] = np.dtype(named)
     except TypeError:
         raise errors.SpaceError(errors.unknown_dtype(named)) from None
-    if dtype not in _SHORT:
+    if dtype not in KNOWN:
         raise errors.SpaceError(errors.unknown_dtype(dtype))
     return dtype
 
@@ -142,7 +134,7 @@ class Tensor(Space):
 
     def __repr__(self) -> str:
         inside = ", ".join(map(str, self.shape)) if self.shape else "()"
-        return f"ct.{_SHORT[self.dtype]}[{inside}]"
+        return f"ct.{KNOWN[self.dtype]}[{inside}]"
 
 
 class Product(Space):
@@ -233,13 +225,18 @@ class Dtype:
         return Tensor(shape if isinstance(shape, tuple) else (shape,), self.dtype)
 
     def __repr__(self) -> str:
-        return f"ct.{_SHORT[self.dtype]}"
+        return f"ct.{KNOWN[self.dtype]}"
+
+
+def _real(f: Format) -> Dtype:
+    """A dtype of floats with its help."""
+    return _dtype(f.name, f"{f.said} ({f.digits} significant bits)", tangent=True)
 
 
 def _dtype(long: str, what: str, tangent: bool = False) -> Dtype:
     """A dtype with its help."""
     made = Dtype(long)
-    name = _SHORT[made.dtype]
+    name = KNOWN[made.dtype]
     differentiable = "Its numbers can be differentiated" if tangent else "It has no tangents: its derivatives are `()`"
     size = f"{8 * made.dtype.itemsize} bits"
     lines = [
@@ -256,8 +253,7 @@ def _dtype(long: str, what: str, tangent: bool = False) -> Dtype:
     return documented(made, "\n".join(lines))
 
 
-f32 = _dtype("float32", "numbers of single precision (24 significant bits)", tangent=True)
-f64 = _dtype("float64", "numbers of double precision (53 significant bits)", tangent=True)
+f32, f64 = _real(SINGLE), _real(DOUBLE)
 i8 = _dtype("int8", "integers from -2**7 to 2**7 - 1")
 i16 = _dtype("int16", "integers from -2**15 to 2**15 - 1")
 i32 = _dtype("int32", "integers from -2**31 to 2**31 - 1")

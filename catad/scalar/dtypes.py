@@ -20,6 +20,7 @@ from catad.errors import NotAnInteger, NumberRangeError, ScalarError, text
 from catad.scalar.ir import Function, Loop, Node, param, postorder
 from catad.scalar.ops import OPS
 from catad.support.lru import remembered
+from catad.values.formats import FORMATS
 
 BOOL, INT, FLOAT = np.dtype(bool), np.dtype(np.int64), np.dtype(np.float64)
 
@@ -148,15 +149,13 @@ def _with_room(node: Node, work: Type) -> Type:
     return work
 
 
-IMAGES = {"float32": "int32", "float64": "int64"}
-"""The integer dtype that holds the bits of a float dtype."""
-
-
 def _image(op: str, one: Type) -> Type:
-    pairs = IMAGES if op == "bits" else {whole: real for real, whole in IMAGES.items()}
-    if one.dtype.name not in pairs:
-        raise ScalarError(text(f"{op} of a number without such bits", given=f"dtype {one.dtype}", expected=", ".join(pairs)))
-    return Type(np.dtype(pairs[one.dtype.name]), False)
+    pairs = {f.dtype: f.whole for f in FORMATS.values()}
+    pairs = pairs if op == "bits" else {whole: real for real, whole in pairs.items()}
+    if one.dtype not in pairs:
+        expected = ", ".join(map(str, pairs))
+        raise ScalarError(text(f"{op} of a number without such bits", given=f"dtype {one.dtype}", expected=expected))
+    return Type(pairs[one.dtype], False)
 
 
 def const_type(node: Node, real: np.dtype) -> Type:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import re
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
@@ -17,31 +18,13 @@ from typing import Any
 import numpy as np
 
 from catad.scalar import gamma_series as _series
+from catad.scalar.ops import OPS
+from catad.values.formats import format_of
 
 Array = Any
 Xp = ModuleType | Any
 
-ARRAY_NAMES = (
-    "_erf",
-    "_erfc",
-    "_gamma",
-    "_lgamma",
-    "_digamma",
-    "_polygamma",
-    "_sigmoid",
-    "_sech",
-    "_remainder",
-    "_fma",
-    "_bits",
-    "_of_bits",
-    "_minimum",
-    "_maximum",
-    "_fmin",
-    "_fmax",
-    "_ldexp",
-    "_power",
-    "_integer",
-)
+ARRAY_NAMES = {"_integer"}.union(*[re.findall(r"\b_\w+", op.code) for op in OPS.values()])
 """The names under which array templates call these functions."""
 
 
@@ -165,9 +148,9 @@ def fma(xp: Xp, x: Array, y: Array, z: Array) -> Array:
     """
     product = x * y
     total = product + z
-    if total.dtype == np.float32:  # products are exact in float64
-        wide = [xp.asarray(one, np.float32).astype(np.float64) for one in (x, y, z)]
-        return _odd_sum(xp, wide[0] * wide[1], wide[2]).astype(np.float32)
+    if format_of(total.dtype).is_short:  # products are exact in float64
+        wide = [xp.asarray(one, total.dtype).astype(np.float64) for one in (x, y, z)]
+        return _odd_sum(xp, wide[0] * wide[1], wide[2]).astype(total.dtype)
     high, low = _sum(z, _product_error(x, y, product))
     high, lost = _sum(product, high)
     found = high + _odd_sum(xp, low, lost)
@@ -228,12 +211,12 @@ def bits(xp: Xp, x: Array) -> Array:
     >>> hex(bits(np, np.float32(1.0)))
     '0x3f800000'
     """
-    return x.view(np.int32 if x.dtype == np.float32 else np.int64)
+    return x.view(format_of(x.dtype).whole)
 
 
 def of_bits(xp: Xp, x: Array) -> Array:
     """The float with these bits; undoes `bits`."""
-    return x.view(np.float32 if x.dtype == np.int32 else np.float64)
+    return x.view(f"f{x.dtype.itemsize}")
 
 
 # -- what NumPy leaves to the processor: the sign of zero in minima and maxima, floats that are no integers

@@ -30,12 +30,11 @@ class Word:
 
 _X, _Y, _Z = param(0), param(1), param(2)
 
-_DIRECT = (
-    "add sub mul div floordiv mod neg pow minimum maximum fmin fmax abs sign exp exp2 expm1 log log2 log10 log1p "
-    "sin cos tan asin acos atan atan2 sinh cosh tanh sech asinh acosh atanh sqrt cbrt hypot erf erfc gamma lgamma "
-    "digamma sigmoid logaddexp floor ceil trunc rint copysign fmod remainder ldexp fma isnan isinf isfinite signbit "
-    "lt le gt ge eq ne"
+_INNER = (
+    "bitand bitor bitxor lshift rshift and or not invert pos truth polygamma fraction mantissa exponent bits of_bits select "
+    "unread int float index cast"
 )
+"""Operations that are no words under their own names."""
 
 _RENAMED = {
     "arcsin": "asin",
@@ -58,7 +57,7 @@ _RENAMED = {
     "where": "select",
 }
 
-NAMED: Mapping[str, str] = {name: name for name in _DIRECT.split()} | _RENAMED
+NAMED: Mapping[str, str] = {name: name for name in OPS if name not in _INNER.split()} | _RENAMED
 """The operations by the names under which catad, and mostly NumPy and `math`, have them."""
 
 _COMPOSED: Mapping[str, tuple[int, Node]] = {

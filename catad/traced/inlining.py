@@ -26,6 +26,7 @@ from catad.traced.arrays.stand_in import Traced, constant
 from catad.traced.rewriting.rewrite import rewritten
 from catad.traced.rewriting.unbound_locals import settled
 from catad.traced.table import FUNCTIONS, INSTANCES, PYTHON, SHARING, enter_package
+from catad.values.formats import is_known
 from catad.values.frozen_functions import written_by_user
 
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ def wrapped(driver: Driver, made: Any, args: tuple[Any, ...], what: str) -> Any:
         return tuple([wrapped(driver, part, args, what) for part in made])
     if type(made) is list and made and all(type(part) is np.ndarray for part in made):
         return [wrapped(driver, part, args, what) for part in made]
-    if type(made) is not np.ndarray or made.dtype.kind not in "biuf" or made.dtype == np.float16:
+    if type(made) is not np.ndarray or not is_known(made.dtype):
         return made
     new = made.base is None and not any(made is arg for arg in args)
     shows = any(isinstance(arg, np.ndarray) and np.may_share_memory(arg, made) for arg in args)

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from catad.values.formats import KNOWN
+
 _TOPICS = {  # what each module of `names/` has entries for: NumPy's names and methods, others behind a dot, packages
     "along_axis": ".map apply_along_axis vectorize",
     "array_api": "cupy cupyx",
@@ -27,10 +29,10 @@ _TOPICS = {  # what each module of `names/` has entries for: NumPy's names and m
     "joining": """
         append array_split block column_stack concat concatenate delete dsplit dstack hsplit hstack insert split stack
         unstack vsplit vstack""",
-    "making": """
-        array asanyarray asarray ascontiguousarray asfortranarray astype bool can_cast common_type copy copyto empty
-        empty_like fill float32 float64 fromfunction full full_like geomspace int16 int32 int64 int8 linspace logspace
-        meshgrid min_scalar_type ndarray ndenumerate ones ones_like result_type uint16 uint32 uint64 uint8 zeros zeros_like""",
+    "making": f"""
+        array asanyarray asarray ascontiguousarray asfortranarray astype can_cast common_type copy copyto empty
+        empty_like fill fromfunction full full_like geomspace linspace logspace
+        meshgrid min_scalar_type ndarray ndenumerate ones ones_like result_type zeros zeros_like {' '.join(map(str, KNOWN))}""",
     "mathematics": """
         .acos .acosh .asin .asinh .atan .atan2 .atanh .cbrt .ceil .comb .copysign .cos .cosh .degrees .dist .erf .erfc .exp
         .exp2 .expm1 .fabs .factorial .floor .fmod .frexp .fsum .gamma .gcd .hypot .isclose .isfinite .isinf .isnan .isqrt

@@ -8,7 +8,20 @@ import pytest
 from scalar_support import run, run_partials
 
 import catad as ct
-from catad.scalar import Function, apply, const, constant, param, partials, read, value_and_partials, vocabulary
+from catad.scalar import (
+    CHOICES,
+    OPS,
+    PARTIALS,
+    Function,
+    apply,
+    const,
+    constant,
+    param,
+    partials,
+    read,
+    value_and_partials,
+    vocabulary,
+)
 
 X, Y = param(0), param(1)
 rng = np.random.default_rng(0)
@@ -308,3 +321,9 @@ def test_the_slope_of_a_power_at_exponent_zero_has_a_derivative_by_the_exponent(
         assert hessian[0, 0] == 0.0
     for x in (0.0, np.nan, np.inf, 5e-324):
         assert ct.grad(ct.pow)(x, 0.0)[0] == 0.0
+
+
+def test_every_operation_on_floats_has_a_derivative():
+    none = {"compare", "test", "logic", "bits", "shift", "select"}  # of truth values and integers, or the reader's own
+    found = {name: len(rules) for name, rules in PARTIALS.items()} | dict.fromkeys(CHOICES, 2)
+    assert found == {op.name: op.arity for op in OPS.values() if op.typing not in none and op.name != "unread"}

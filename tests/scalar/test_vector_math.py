@@ -17,7 +17,8 @@ from catad.errors import CannotPrint, ScalarError
 from catad.scalar import Function, llvm_function
 from catad.scalar.ops import OPS
 from catad.scalar.vector_math import composed as vector_math
-from catad.scalar.vector_math.composed import FORMATS, composed, reach
+from catad.scalar.vector_math.composed import composed, reach
+from catad.values.formats import FORMATS
 
 ULPS = 2.0
 DIGITS = {"float32": (24, -149, 128), "float64": (53, -1074, 1024)}
@@ -302,8 +303,10 @@ def test_without_source_the_function_is_named(monkeypatch):
 
 
 def test_formats():
-    for name, f in FORMATS.items():
+    for real, f in FORMATS.items():
+        name = real.__name__
         assert f.name == name and f.least == np.finfo(name).tiny and f.digits == np.finfo(name).nmant + 1
+        assert f.image(np.inf) == f.infinity and f.whole.itemsize == f.dtype.itemsize and f.dtype == np.dtype(real)
         assert f.magic + 3 - f.magic == 3 and f.image(f.magic + 3) - f.magic_bits == 3
         assert f.parts(3 + Fraction("1e-20"), 2) == (3.0, float(np.dtype(name).type(1e-20)))
         high, low = f.short_parts(Fraction(2, 3))

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from catad.scalar.printing.llvm_writer import Writer, literal, llvm_type
+from catad.values.formats import format_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +210,7 @@ def _extremum(order: str, propagates: bool) -> Emit:
             a, b = b, a
         image = _bits(w, k, b)
         size = image if larger else w.set(f"xor {k.integer} {image}, {-(1 << k.bits - 1)}")
-        wins = w.set(f"icmp ult {k.integer} {size}, {0x7F800000 if k.bits == 32 else 0x7FF0000000000000}")  # and is finite
+        wins = w.set(f"icmp ult {k.integer} {size}, {format_of(k.dtype).infinity}")  # and is finite
         past = w.set(f"add {k.integer} {image}, {w.set(f'zext i1 {wins} to {k.integer}')}")
         left = w.set(f"fcmp {order} {k.ty} {a}, {w.set(f'bitcast {k.integer} {past} to {k.ty}')}")
         left = w.set(f"or i1 {left}, {_isnan(w, k, a if propagates else b)}")
@@ -269,7 +270,7 @@ def _bits(w: Writer, k: Kind, a: str) -> str:
 
 
 def _of_bits(w: Writer, k: Kind, a: str) -> str:
-    return w.set(f"bitcast {k.ty} {a} to {'float' if k.bits == 32 else 'double'}")
+    return w.set(f"bitcast {k.ty} {a} to {llvm_type(np.dtype(f'f{k.bits // 8}'))}")
 
 
 def exponent(w: Writer, ref: str, dtype: np.dtype, width: np.dtype) -> str:

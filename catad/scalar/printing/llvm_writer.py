@@ -7,7 +7,6 @@ Nothing here needs LLVM itself: what is made is text.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
@@ -18,8 +17,9 @@ import numpy as np
 from catad import errors
 from catad.errors import CannotPrint
 from catad.scalar.ir import Function
+from catad.values.formats import FORMATS, format_of
 
-_TYPES = {"bool": "i1", "float32": "float", "float64": "double"} | {
+_TYPES = {"bool": "i1"} | {one.name: one.llvm for one in FORMATS.values()} | {
     f"{sign}int{bits}": f"i{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
 LLVM_TYPES = {np.dtype(name): kind for name, kind in _TYPES.items()}
@@ -47,7 +47,10 @@ def literal(value: Any, dtype: np.dtype[Any]) -> str:
         raise errors.NumberRangeError(errors.constant_out_of_range(value, dtype)) from error
     if dtype.kind == "b":
         return "true" if number else "false"
-    return f"0x{struct.unpack('<Q', struct.pack('<d', float(number)))[0]:016X}" if dtype.kind == "f" else str(int(number))
+    if dtype.kind != "f":
+        return str(int(number))
+    llvm_type(dtype)  # it has a format
+    return format_of(dtype).written(number)
 
 _UNROLLED = '!7 = distinct !{!7, !8}\n!8 = !{!"llvm.loop.unroll.full"}'
 

@@ -17,23 +17,23 @@ from catad.scalar.vector_math.argument_reduction import far_circular
 from catad.scalar.vector_math.circular import circular, far, inverse_circular
 from catad.scalar.vector_math.error_function import error_function
 from catad.scalar.vector_math.exponential import exponentials
-from catad.scalar.vector_math.formats import DOUBLE, SINGLE, ScalarFunction
+from catad.scalar.vector_math.formats import Format, ScalarFunction
 from catad.scalar.vector_math.gamma import digammas, gammas
 from catad.scalar.vector_math.logarithm import logarithms
 from catad.scalar.vector_math.parts import parts
 from catad.scalar.vector_math.polygamma import polygamma
 from catad.scalar.vector_math.power import power
 from catad.scalar.vector_math.remainders import far_fmod, longest_quotient, remainders
+from catad.values.formats import FORMATS, format_of
 
-FORMATS = {"float32": SINGLE, "float64": DOUBLE}
 FAMILIES = parts, remainders, exponentials, logarithms, circular, inverse_circular, power, error_function, gammas, digammas
 
 
 @cache
-def _functions(dtype: str) -> Mapping[str, ScalarFunction]:
+def _functions(f: Format) -> Mapping[str, ScalarFunction]:
     found: dict[str, ScalarFunction] = {}
     for family in FAMILIES:
-        found |= family(FORMATS[dtype])
+        found |= family(f)
     return found
 
 
@@ -47,11 +47,12 @@ def composed(op: str, dtype: np.dtype, value: object = None) -> Function | None:
     >>> array_function(composed("exp", np.dtype("float32")))(np, np.array([0.0, 1.0], np.float32))
     (array([1.       , 2.7182817], dtype=float32),)
     """
-    if dtype.name not in FORMATS:
+    if dtype.type not in FORMATS:
         return None
+    f = format_of(dtype)
     if op == "polygamma" and value != 0:
-        return _read(polygamma(FORMATS[dtype.name], int(str(value))), op)
-    found = _functions(dtype.name).get("digamma" if op == "polygamma" else op)
+        return _read(polygamma(f, int(str(value))), op)
+    found = _functions(f).get("digamma" if op == "polygamma" else op)
     return None if found is None else _read(found, op)
 
 
@@ -63,7 +64,7 @@ def _read(function: ScalarFunction, op: str) -> Function:
 
 def reach(op: str, dtype: np.dtype) -> float | None:
     """Up to which size of its number the function holds, for a function of two numbers of their quotient; None: everywhere."""
-    f = FORMATS[dtype.name]
+    f = format_of(dtype)
     return far(f) if op in ("sin", "cos", "tan") else longest_quotient(f) if op == "fmod" else None
 
 

@@ -1,20 +1,15 @@
-"""The two floating-point formats, and what all functions of this folder are built of.
-
-The functions are written once, as scalar functions, for a format `f` that says how its numbers are laid out (IEEE 754-2019,
-section 3.4): 1 sign bit, an exponent with a bias, `digits` binary digits of which the first is not stored.
-"""
+"""What all functions of this folder are built of. They are written once, as scalar functions, for a format `f` of numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from catad.scalar.ir import Function, param
 from catad.scalar.simplify import apply
+from catad.values.formats import DOUBLE as DOUBLE
+from catad.values.formats import Format as Format
 
 Number = Any
 """A number of the format, or an integer of its width, in a function that is read and never run."""
@@ -28,66 +23,6 @@ def _word(op: str) -> Any:
 
 fma, bits, of_bits = _word("fma"), _word("bits"), _word("of_bits")
 """a*b + c rounded once; the bits of a number as an integer; the number with these bits."""
-
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """A binary floating-point format."""
-
-    name: str
-    digits: int
-    bias: int
-    real: Any
-
-    @property
-    def shift(self) -> int:
-        """The position of the exponent in the bits."""
-        return self.digits - 1
-
-    @property
-    def magic(self) -> float:
-        """Adding it rounds a small number to an integer, which then stands in the lowest bits of the sum."""
-        return 1.5 * 2.0**self.shift
-
-    @property
-    def magic_bits(self) -> int:
-        return self.image(self.magic)
-
-    @property
-    def least(self) -> float:
-        """The least normal number."""
-        return float(2.0 ** (1 - self.bias))
-
-    @property
-    def tiny(self) -> float:
-        """The bound below which x and f(x) = x + O(x**2) are the same number."""
-        return float(2.0 ** (-self.digits - 4))
-
-    @property
-    def sign_shift(self) -> int:
-        """The shift from bit 1 to the sign bit."""
-        return 30 if self.digits == 24 else 62
-
-    def image(self, x: float) -> int:
-        """The bits of a number, now."""
-        return int(self.real(x).view(np.int32 if self.digits == 24 else np.int64))
-
-    def parts(self, number: Fraction, count: int) -> tuple[float, ...]:
-        """A number as the sum of `count` numbers of the format, each the best for what is left."""
-        found = []
-        for _ in range(count):
-            found.append(float(self.real(float(number))))
-            number -= Fraction(found[-1])
-        return tuple(found)
-
-    def short_parts(self, number: Fraction) -> tuple[float, float]:
-        """A number in [1/4, 1) in two parts, the first so short that its product with an exponent is exact."""
-        step = 2 ** (self.digits - 10)
-        high = Fraction(int(number * step), step)
-        return float(high), self.parts(number - high, 1)[0]
-
-
-SINGLE, DOUBLE = Format("float32", 24, 127, np.float32), Format("float64", 53, 1023, np.float64)
 
 
 LN2 = Fraction("0.693147180559945309417232121458176568075500134360255254120680009493393621969694716")

@@ -19,20 +19,9 @@ from fractions import Fraction
 import numpy as np
 
 from catad.errors import CannotPrint
+from catad.scalar.gamma_series import cotangent_derivative, tail_coefficients
 from catad.scalar.vector_math.formats import PI, Format, Number, ScalarFunction, fast_two_sum, fma, polynomial, two_sum
 from catad.scalar.vector_math.gamma import reflection
-
-BERNOULLI = tuple(
-    Fraction(*one)
-    for one in ((1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6), (-3617, 510), (43867, 798), (-174611, 330))
-)
-"""The Bernoulli numbers B2, B4, ..., B20."""
-
-
-def tail_coefficients(order: int, count: int) -> tuple[Fraction, ...]:
-    """The coefficients of z**2, z**4, ... in the sum of 1 / (y + k)**(order + 1) over k >= 0, divided by z**order, z = 1 / y."""
-    rising = [math.prod(range(order + 1, order + 2 * k)) for k in range(1, count + 1)]
-    return tuple([b * r / math.factorial(2 * k) for k, (b, r) in enumerate(zip(BERNOULLI, rising, strict=False), 1)])
 
 
 def terms(order: int, digits: int) -> tuple[int, int]:
@@ -43,19 +32,6 @@ def terms(order: int, digits: int) -> tuple[int, int]:
     while abs(coefficients[count]) * order * 2 ** (digits + 2) > Fraction(y) ** (2 * count + 2):
         y += 1
     return y, count
-
-
-def cotangent_derivative(order: int) -> tuple[float, ...]:
-    """The polynomial P, lowest coefficient first, with P(cot t) the derivative number `order` of cot t: P <- -P' (1 + c**2).
-
-    >>> cotangent_derivative(1)
-    (-1.0, 0.0, -1.0)
-    """
-    found = [0, 1]
-    for _ in range(order):
-        slope = [k * c for k, c in enumerate(found)][1:]
-        found = [-a - b for a, b in zip([*slope, 0, 0], [0, 0, *slope], strict=True)]
-    return tuple([float(c) for c in found])
 
 
 def polygamma(f: Format, order: int) -> ScalarFunction:

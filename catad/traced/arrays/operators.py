@@ -27,6 +27,7 @@ from catad.traced.arrays.stand_in import Traced, computed, constant, fresh, var_
 from catad.traced.recorder import Trace, Uniform, Var
 from catad.traced.table import SPECIAL
 from catad.values.arrays import is_weak
+from catad.values.formats import is_known
 from catad.vector.folds import contract
 from catad.vector.pointwise import operators as words
 from catad.vector.pointwise.map import MapOf
@@ -91,7 +92,7 @@ def _dtypes(ufunc: np.ufunc, types: tuple[Any, ...], asked: Any, casting: Any) -
     asks: Any = {} if asked is None else {"signature": (None,) * ufunc.nin + (np.dtype(asked),) * ufunc.nout}
     found = ufunc.resolve_dtypes((*types, *(None,) * ufunc.nout), casting=casting, **asks)
     for dtype in found:
-        if dtype.kind not in "biuf" or dtype.itemsize > 8 or dtype == np.float16:
+        if not is_known(dtype):
             raise errors.TraceError(errors.unsupported_dtype(dtype))
     return tuple(found)
 

@@ -19,6 +19,7 @@ from catad.category.terms import D, Id
 from catad.errors.places import Place
 from catad.traced.control.decisions import decide, unroll_for
 from catad.traced.recorder import Region, Trace, Uniform, Var, array_of, the_trace
+from catad.values.formats import is_known
 
 if TYPE_CHECKING:
     from catad.traced.arrays.aliases import Aliases
@@ -444,6 +445,6 @@ def var_of(trace: Trace, value: Any) -> Var:
 def checked_array(value: Any) -> Any:
     """An array or a NumPy scalar as a plain array of a dtype that spaces have."""
     array = np.asarray(value)
-    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8 or array.dtype == np.float16:
+    if not is_known(array.dtype):
         raise errors.TraceError(errors.unsupported_dtype(array.dtype))
     return array

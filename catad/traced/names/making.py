@@ -18,6 +18,7 @@ from catad.traced.names.reductions import only_if
 from catad.traced.names.shapes import as_traced, may_be_one, sizes_of
 from catad.traced.recorder import Trace, Uniform
 from catad.traced.table import FUNCTIONS, meaning, meaning_anywhere, method, own_order, python_meaning, scattered
+from catad.values.formats import KNOWN
 from catad.vector.shapes.shape import broadcast_to, concatenate, stack
 
 
@@ -229,8 +230,8 @@ def _scalar_type(kind: Any) -> Any:
     return made
 
 
-for _name in ("bool", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"):
-    python_meaning(np.dtype(_name).type)(_scalar_type(np.dtype(_name).type))
+for _dtype in KNOWN:
+    python_meaning(_dtype.type)(_scalar_type(_dtype.type))
 meaning(getattr(np, "astype", None))(lambda trace, x, dtype, /, *, copy=True, device=None: astype(trace, x, dtype, copy=copy))
 
 

@@ -26,7 +26,8 @@ from catad.category.wiring import share
 from catad.linear.families.contract import contract
 from catad.linear.families.gather import Gathered, rows_of
 from catad.scalar import Function
-from catad.scalar.vector_math.formats import DOUBLE, bits, of_bits
+from catad.scalar.vector_math.formats import bits, of_bits
+from catad.values.formats import DOUBLE, format_of
 from catad.vector.bins.sorted_bins import inside
 from catad.vector.folds.monoid import Monoid
 from catad.vector.pointwise.map import mapped
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 TIMES = Monoid(Function.make(2, [scalar.apply("mul", scalar.param(0), scalar.param(1))], None, (None, None)), (1.0,), None)
 _EITHER = Monoid(Function.make(2, [scalar.apply("bitor", scalar.param(0), scalar.param(1))], None, (None, None)), (0,), None)
-_FIELD, _ONE = 0x7FF << DOUBLE.shift, DOUBLE.bias << DOUBLE.shift  # the exponent among the bits of a double; that of 1
+_FIELD, _ONE = DOUBLE.infinity, DOUBLE.bias << DOUBLE.shift  # the exponent among the bits of a double; that of 1
 _ROOM = 6  # bits below e
 _MARKS, _ONCE = (1 << _ROOM) - 1, 7  # all marks; bits 0 to 2
 _SMALL, _LARGE, _MOVE = 2.0**-500, 2.0**500, 600  # beyond these elements are scaled by 2**-_MOVE or 2**_MOVE
@@ -210,9 +211,10 @@ def _without(dtype: np.dtype[Any], many: bool) -> Function:
     def single(x: Any, plain: Any, dividend: Any) -> Any:  # doubles have room for every quotient
         marks, number = _unmarked(dividend)
         product = number if plain else remaining(marks, number, x)
-        return np.float32(product / np.float64(x if plain else _factor(x)))
+        return kind(product / np.float64(x if plain else _factor(x)))
 
-    return scalar.read(single if dtype == np.float32 else double)
+    kind = dtype.type
+    return scalar.read(single if format_of(dtype).is_short else double)
 
 
 @lru_cache(maxsize=4)
@@ -234,7 +236,7 @@ def _plain(b: Builder, marked: Wire, many: bool) -> Wire:
 
 def _divided(b: Builder, x: Wire, totals: Sequence[Wire], many: bool, spread: Callable[[Wire], Wire]) -> Wire:
     """Products without a factor. With `many` all factors along the last axis have the same."""
-    dividend = _dividend_single if x.dtype == np.float32 else _dividend
+    dividend = _dividend_single if format_of(x.dtype).is_short else _dividend
     dividends = mapped(b, list(scalar.read(dividend).outputs), totals)
     plain = _plain(b, dividends[-1], many)
     return mapped(b, list(_without(x.dtype, many).outputs), [x, spread(plain), *map(spread, dividends)])[0]
@@ -244,7 +246,7 @@ def _total(b: Builder, x: Wire, along: int) -> Sequence[Wire]:
     """The product along an axis as (k, m). Of many elements, some are multiplied before they are folded."""
     from catad.vector.folds.fold import Fold
 
-    one, some, count = (_single, _four, 4) if x.dtype == np.float32 else (_number, _two, 2)
+    one, some, count = (_single, _four, 4) if format_of(x.dtype).is_short else (_number, _two, 2)
     fold, n = Fold(_monoid(_product), along), x.shape[along]
     length = n // count if n >= _LONG else 0
     found = []
@@ -283,7 +285,7 @@ class LeaveOneOutByBin(D):
         from catad.vector.bins.fold_by_bin import FoldByBin
 
         index, values = x
-        product = _rarely_single if values.dtype == np.float32 else _rarely
+        product = _rarely_single if format_of(values.dtype).is_short else _rarely
         totals = b.add(FoldByBin(_monoid(product), self.bins), index, *mapped(b, list(scalar.read(_any).outputs), [values]))
         labels = tuple(range(values.ndim))
 
