@@ -141,8 +141,7 @@ class D:
     def __reduce__(self) -> tuple[Any, ...]:
         from catad.category.text import packed
 
-        record: tuple[Any, ...] = packed(self)
-        return record
+        return packed(self)
 
     @property
     def names(self) -> dict[str, Any]:

@@ -52,8 +52,8 @@ def of_another_trace(var: Any) -> str:
     )
 
 
-def no_trace_runs(who: str) -> str:
-    return text(f"{who} needs a function that is being traced", do="call it inside a function that ct.function traces")
+def no_trace_runs() -> str:
+    return text("this needs a function that is being traced", do="call it inside a function that ct.function traces")
 
 
 def reads_outside(term: Any) -> str:

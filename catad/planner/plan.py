@@ -450,12 +450,11 @@ def _asked_anew(subject: Any, primals_or_spaces: Sequence[Any], written: exchang
     """A plan for what was planned, planned as a text asks."""
     if isinstance(subject, Graph) or (written.is_chain and not isinstance(subject, (D, LinearMap))):
         _check_sized(cost)
-        from catad.planner.problems.chain_plan import plan_chain
-        from catad.planner.problems.graph_plan import plan_graph
+        from catad.planner.problems import chain_plan, graph_plan
 
         if isinstance(subject, Graph):
-            return plan_graph(subject)
-        return plan_chain(subject, memory=written.asked.get("memory"))
+            return graph_plan.plan_graph(subject)
+        return chain_plan.plan_chain(subject, memory=written.asked.get("memory"))
     model = "time" if isinstance(subject, (D, LinearMap)) else "operations"
     request = written.request(cost, Request(model=None if model == "operations" else model_of(model)))
     if isinstance(subject, D):

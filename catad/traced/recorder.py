@@ -339,11 +339,11 @@ def current_trace() -> Trace | None:
     return _current.get()
 
 
-def the_trace(who: str = "this") -> Trace:
+def the_trace() -> Trace:
     """The trace that runs here; an error where none runs."""
     found = _current.get()
     if found is None:
-        raise errors.TraceError(errors.no_trace_runs(who))
+        raise errors.TraceError(errors.no_trace_runs())
     return found
 
 

@@ -16,7 +16,7 @@ from catad.traced.arrays.masked import Masked
 from catad.traced.arrays.naming import named
 from catad.traced.arrays.operators import in_place, pointwise
 from catad.traced.arrays.ragged import Ragged
-from catad.traced.arrays.stand_in import Traced, constant
+from catad.traced.arrays.stand_in import Traced, constant, is_condition
 from catad.traced.control import iterators
 from catad.traced.control.context_managers import managed
 from catad.traced.control.decisions import give_up_merging
@@ -151,14 +151,14 @@ class Driver:
     # -- conditions
 
     def not_(self, value: Any) -> Any:
-        return pointwise(self.trace, np.logical_not, value) if _is_condition(value) else not value
+        return pointwise(self.trace, np.logical_not, value) if is_condition(value) else not value
 
     def and_(self, *parts: Later) -> Any:
         """`a and b and ...`: the first that is false, or the last."""
         value = parts[0]()
         if len(parts) == 1:
             return value
-        if not _is_condition(value):
+        if not is_condition(value):
             return self.and_(*parts[1:]) if value else value
         return traced.choose_values(self, value, lambda: self.and_(*parts[1:]), lambda: value)
 
@@ -166,13 +166,13 @@ class Driver:
         value = parts[0]()
         if len(parts) == 1:
             return value
-        if not _is_condition(value):
+        if not is_condition(value):
             return value if value else self.or_(*parts[1:])
         return traced.choose_values(self, value, lambda: value, lambda: self.or_(*parts[1:]))
 
     def either(self, test: Any, first: Later, second: Later) -> Any:
         """`first if test else second`."""
-        if not _is_condition(test):
+        if not is_condition(test):
             return first() if test else second()
         return traced.choose_values(self, test, first, second)
 
@@ -187,14 +187,14 @@ class Driver:
         def rest() -> Any:
             return self.chain(right, *pairs[2:])
 
-        if not _is_condition(value):
+        if not is_condition(value):
             return rest() if value else value
         return traced.choose_values(self, value, rest, lambda: value)
 
     def checked(self, test: Later) -> Any:
         """The condition of an assert: one that depends on data is not checked."""
         value = test()
-        return True if _is_condition(value) else value
+        return True if is_condition(value) else value
 
     # -- statements
 
@@ -219,11 +219,6 @@ class Driver:
 def _site(frame: Any) -> Any:
     """Where a statement stands."""
     return (frame.f_code.co_filename, frame.f_lineno, frame.f_lasti)
-
-
-def _is_condition(value: Any) -> bool:
-    """True for a number that depends on data."""
-    return isinstance(value, Traced) and value.size == 1 and value.var_.constant is None
 
 
 def _has_stand_in(key: Any) -> bool:

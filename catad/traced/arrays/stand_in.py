@@ -396,6 +396,11 @@ def read_through(region: Region, term: D, base: Var, further: tuple[Var, ...]) -
     return made
 
 
+def is_condition(value: Any) -> bool:
+    """True for a number that depends on data, on which a program branches."""
+    return isinstance(value, Traced) and value.size == 1 and value.var_.constant is None
+
+
 def computed(region: Region, term: D, args: Any, place: Place | None = None) -> Any:
     """The variables of a term's result. What depends on no argument is computed at once, and is a constant.
 

@@ -17,7 +17,7 @@ from catad.category.rearrange import exl, exr
 from catad.category.spaces import Product
 from catad.errors.places import Place, called
 from catad.traced.arrays.naming import named
-from catad.traced.arrays.stand_in import Buffer, Traced, computed, fresh, var_of
+from catad.traced.arrays.stand_in import Buffer, computed, fresh, is_condition, var_of
 from catad.traced.control.decisions import decide, decided
 from catad.traced.control.join_branches import Build, CannotMerge, Pairs, is_numeric, zeros_like
 from catad.traced.recorder import Region, Trace, Var
@@ -192,11 +192,6 @@ def condition(region: Region, var: Var) -> Var:
     if var.space.dtype != np.dtype(bool):
         var = computed(region, astype(np.dtype(bool)), var)
     return computed(region, reshape(()), var) if var.space.shape else var
-
-
-def is_condition(value: Any) -> bool:
-    """True for a number that depends on data, on which a program branches."""
-    return isinstance(value, Traced) and value.size == 1 and value.var_.constant is None
 
 
 def names_of(frame: Any, names: tuple[str, ...]) -> dict[str, Any]:

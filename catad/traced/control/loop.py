@@ -20,8 +20,8 @@ from catad.errors.places import called
 from catad.traced.arrays.aliases import Aliases, refusing, show_state, unrolling
 from catad.traced.arrays.operators import weakened
 from catad.traced.arrays.promotion import is_uncertain, note_widened
-from catad.traced.arrays.stand_in import Buffer, Traced, computed, fresh, var_of
-from catad.traced.control.branch import condition, is_condition, names_of
+from catad.traced.arrays.stand_in import Buffer, Traced, computed, fresh, is_condition, var_of
+from catad.traced.control.branch import condition, names_of
 from catad.traced.control.decisions import give_up_merging
 from catad.traced.control.join_branches import converted, is_numeric, joined, numeric_leaves
 from catad.traced.control.loop_items import Once, steps_of
