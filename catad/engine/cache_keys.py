@@ -18,7 +18,7 @@ from catad import version
 from catad.scalar import Function, Loop
 from catad.scalar.ir import flatten
 
-SHARED = ("engine/stages", "engine/text", "scalar")
+SHARED = ("engine/stages", "engine/text", "scalar", "values")  # `values/formats.py` has the numbers of formats
 """The folders of what decides about a text on every machine, with all that lies in them."""
 
 _known: WeakKeyDictionary[Function, str] = WeakKeyDictionary()
