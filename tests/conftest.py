@@ -90,17 +90,16 @@ def pytest_configure(config):
     from .strict_arrays import on_arrays_of, strict, with_checked_results
 
     Program._run = with_checked_results(Program._run)
-    if chosen == "cupy":
-        import cupy
-
-        Program.__call__ = on_arrays_of(cupy, Program.__call__)
-    elif chosen == "fake-cupy":
+    if chosen in ("cupy", "fake-cupy"):
         from catad.engine.cuda.device import GPU
 
-        from .fake_cupy import fake
+        if chosen == "fake-cupy":
+            from .fake_cupy import fake
 
-        sys.modules["cupy"] = fake
-        Program.__call__ = on_arrays_of(fake, Program.__call__, GPU.synchronize)
+            sys.modules["cupy"] = fake
+        import cupy
+
+        Program.__call__ = on_arrays_of(cupy, Program.__call__, GPU.synchronize)  # which raises what kernels have noted
     else:
         Program.__call__ = on_arrays_of(strict, Program.__call__)
 

@@ -17,6 +17,7 @@ import numpy as np
 import scipy.special
 
 from catad.category.boxes import Nesting
+from catad.values.arrays import asarray
 
 DOCUMENTED = frozenset(
     [
@@ -43,6 +44,7 @@ DOCUMENTED = frozenset(
         "ceil",
         "concatenate",
         "copysign",
+        "count_nonzero",
         "cos",
         "cosh",
         "cumprod",
@@ -305,26 +307,27 @@ def _parts(given: Any) -> Any:
 
 
 class _Function:
-    """A documented function; those that are ufuncs also have the documented methods."""
+    """A documented function, without the methods of ufuncs: CuPy's `reduceat` subtracts running sums, which keep the rounding
+    and the infinities of all numbers before."""
 
     def __init__(self, name: str, kind: type[StrictArray]) -> None:
         self.name, self.kind = name, kind
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.name in ("asarray", "array"):
-            args = tuple(a._data if isinstance(a, StrictArray) else a for a in args)
-            return self.kind(getattr(np, self.name)(*args, **kwargs))
+            made = getattr(np, self.name)(*[a._data if isinstance(a, StrictArray) else a for a in args], **kwargs)
+            # CuPy clears the memory for a number that equals 0, as -0.0 does
+            return self.kind(made if made.ndim or made or isinstance(args[0], StrictArray) else np.zeros_like(made))
         if self.name in OF_ARRAYS and not all(isinstance(a, StrictArray) for a in _parts(args[0])):
             raise TypeError(f"{self.name} takes arrays of the library, not {args[0]!r}")
         kwargs = {k: _unwrap(v) for k, v in kwargs.items()}
+        if self.name == "full" and not args[1]:  # CuPy clears the memory where the value equals 0, as -0.0 does
+            args = (args[0], 0)
         if self.name == "power":  # NumPy takes a square root for the one exponent 0.5; other libraries do not
             x, n = map(_unwrap, args)
             many = isinstance(n, float) and n == 0.5 and np.ndim(x) and np.asarray(x).dtype.kind == "f"
             return _wrap(np.power(x, np.full(np.shape(x), n, np.asarray(x).dtype) if many else n, **kwargs), self.kind)
         return _wrap(getattr(np, self.name)(*map(_unwrap, args), **kwargs), self.kind)
-
-    def reduceat(self, array: Any, indices: Any, axis: int = 0) -> Any:
-        return _wrap(np.add.reduceat(_unwrap(array), _unwrap(indices), axis=axis), self.kind)
 
 
 class _Linalg:
@@ -391,7 +394,7 @@ def on_arrays_of(xp: Any, call: Any, wait: Any = lambda: None) -> Any:
     def wrapped(self: Any, library: Any, leaves: Any) -> Any:
         if library is not np:
             return call(self, library, leaves)
-        outs = call(self, xp, [xp.asarray(leaf) for leaf in leaves])
+        outs = call(self, xp, [asarray(xp, leaf) for leaf in leaves])
         wait()
         return [out.get()[()] for out in outs]
 

@@ -147,3 +147,15 @@ def test_opaque_code_that_moves_its_argument_is_refused(name: str) -> None:
         f(x)
     number = ct.D(lambda x: (float(x), ct.scale(1.0)))
     assert type(number(x[0])) is type(x)
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_constants_keep_the_sign_of_zero(name: str) -> None:
+    xp, zero = library(name), np.array(-0.0)
+    x = xp.asarray(np.array([1.0, 2.0]))
+    lost = ct.fold(lambda a, b: a * b, -0.0)
+    scaled, times = ct.lift(ct.scale(-0.0)), ct.function(lambda x: x * zero)
+    for f in (lambda x: scaled(x[0]), times, lambda x: lost(x[:0])):
+        for engine in ("reference", "auto"):
+            with ct.use_engine(engine):  # type: ignore[arg-type]
+                assert np.all(np.signbit(f(x).get()))

@@ -131,9 +131,9 @@ class TestTorch:
     def test_memory_is_shared(self) -> None:
         torch = self.torch
         x = torch.arange(3.0)
-        assert catad.torch._array(torch, x).ctypes.data == x.data_ptr()
+        assert catad.interop.torch._array(torch, x).ctypes.data == x.data_ptr()
         y = np.arange(3.0)
-        assert catad.torch._tensor(torch, y).data_ptr() == y.ctypes.data
+        assert catad.interop.torch._tensor(torch, y).data_ptr() == y.ctypes.data
 
     def test_integers_have_no_gradient_and_views_are_read(self) -> None:
         torch = self.torch
@@ -295,6 +295,7 @@ def test_results_go_to_other_libraries_by_both_protocols(cupy: Any) -> None:
         assert again.data.ptr == y.data.ptr and np.array_equal(again._data, y._data)
 
 
+@pytest.mark.numpy_only
 @pytest.mark.parametrize("dtype", [np.int8, np.uint64, np.float32, np.bool_])
 @pytest.mark.parametrize("kind", [Capsule, Interface])
 def test_odd_arrays_of_other_libraries(kind: Any, dtype: Any, cupy: Any) -> None:

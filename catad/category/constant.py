@@ -12,7 +12,7 @@ from catad.category.boxes import Primitive
 from catad.category.constructors import constructor
 from catad.category.spaces import Space, Tensor, Value, as_leaves, flatten, rebuild, space_like
 from catad.category.terms import D
-from catad.values.arrays import array_module, as_number, is_weak, kept, weak_dtype
+from catad.values.arrays import array_module, as_number, asarray, is_weak, kept, weak_dtype
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire, Wires
@@ -53,7 +53,7 @@ class Constant(Primitive):
         return (self.space,)
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        return xp.asarray(self.array)
+        return asarray(xp, self.array)
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         raise AssertionError("a constant has no argument to batch")

@@ -19,7 +19,7 @@ from catad.category.constructors import constructor
 from catad.category.spaces import Space, Tensor
 from catad.category.terms import D
 from catad.primitive.rules import rule_from
-from catad.values.arrays import array_module, common_module
+from catad.values.arrays import array_module, asarray, common_module
 from catad.values.frozen_functions import Frozen
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def checked(fn: Callable[..., Any], outs: tuple[Tensor, ...]) -> Callable[..., A
 def _as_array(xp: Any, leaf: Any) -> Any:
     """A result as an array: a number becomes one of the library of the arguments."""
     is_number = not hasattr(leaf, "dtype") or (xp is not np and not leaf.ndim and array_module(leaf) is np)
-    return xp.asarray(leaf) if is_number else leaf
+    return asarray(xp, leaf) if is_number else leaf
 
 
 @constructor()

@@ -114,10 +114,17 @@ def weak_dtypes(numbers: Sequence[float], beside: Sequence[np.dtype[Any]]) -> li
     return [weak_dtype(number, beside) for number in numbers]
 
 
+def asarray(xp: Any, value: Any, dtype: Any = None) -> Array:
+    """A number or an array as an array of a library. CuPy itself makes 0.0 of the number -0.0, but keeps entries as they are."""
+    if xp is np or np.ndim(value) or array_module(value) not in (None, np):
+        return xp.asarray(value, dtype=dtype)
+    return xp.asarray(np.asarray(value, dtype).reshape(1)).reshape(())
+
+
 def as_number(xp: Any, number: float, dtype: np.dtype[Any]) -> Array:
     """A Python number as an array without axes; raises `NumberRangeError` where the dtype does not hold it."""
     try:
-        return xp.asarray(number, dtype=dtype)
+        return asarray(xp, number, dtype)
     except OverflowError:
         raise errors.NumberRangeError(errors.number_out_of_range(number, dtype)) from None
 

@@ -27,7 +27,7 @@ from catad.linear.families.gather import spread_beside
 from catad.linear.families.matrix_free import Batched
 from catad.linear.map import LinearMap
 from catad.linear.structure import Placed, Rule, Structure
-from catad.values.arrays import array_module, common_module
+from catad.values.arrays import array_module, asarray, common_module
 from catad.values.frozen_functions import Frozen
 from catad.vector.derivative_carriers import PassedOn
 
@@ -112,7 +112,7 @@ class Opaque(Primitive):
 def _beside(xp: Any, arrays: Sequence[Any], leaf: Any) -> Any:
     """A copy of a result of opaque code; raises `DeviceError` where it is an array of another library than the arguments."""
     if xp is not np and not leaf.ndim and array_module(leaf) is np:  # a number
-        return xp.asarray(leaf)
+        return asarray(xp, leaf)
     common_module([*arrays, leaf])
     return leaf.copy()
 

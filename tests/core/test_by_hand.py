@@ -29,6 +29,7 @@ def test_values_and_derivatives() -> None:
     assert np.isclose(third(0.5), np.exp(0.5), rtol=1e-15)
 
 
+@pytest.mark.numpy_only
 def test_the_exponential_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = {"exp": 0}
     real = np.exp

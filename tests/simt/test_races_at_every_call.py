@@ -200,6 +200,7 @@ def test_checks_may_be_left_to_the_first_call_or_left_out(engine: str) -> None:
     assert current_engine.every_call()
 
 
+@pytest.mark.numpy_only
 def test_both_threads_are_named() -> None:
     scattered[2, 4](x8, p, half)
     with pytest.raises(ct.ScalarError) as caught:
@@ -209,6 +210,7 @@ def test_both_threads_are_named() -> None:
     assert "thread (1, 0, 0) of block (0, 0, 0)" in said and "thread (1, 0, 0) of block (1, 0, 0)" in said
 
 
+@pytest.mark.numpy_only
 def test_a_thread_may_store_into_its_cell_many_times() -> None:
     launch, good, bad = CASES["trips of a thread"]
     for engine in ENGINES:

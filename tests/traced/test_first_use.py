@@ -155,6 +155,7 @@ def test_a_shape_that_does_not_fit_two_files_away(w: tuple[int, int], b: int, at
     assert "    return x @ w + b\n" in message and message.endswith(" " + "^" * (len(at) - 1)), message
 
 
+@pytest.mark.numpy_only
 def test_a_loop_that_does_not_end_has_its_line() -> None:
     def endless(x: Any) -> Any:
         while x > 0:

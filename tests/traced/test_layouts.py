@@ -128,6 +128,7 @@ CASES = [
 ]
 
 
+@pytest.mark.numpy_only
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])
 def test_of_every_result(case: Any, transposed: bool) -> None:

@@ -164,6 +164,7 @@ def test_a_derivative_keeps_nothing_of_single_entries_whatever_the_longest_row_i
     assert sorted(a.size for a in more) == sorted(a.size for a in kept)
 
 
+@pytest.mark.numpy_only
 def test_compiled_loops_add_to_gradients_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else each row would clear, and add, as much as there are entries in all rows."""
     from catad.engine.cpu.whole.text import Text

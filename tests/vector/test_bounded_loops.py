@@ -212,7 +212,10 @@ def test_a_compiled_pullback_has_room_for_the_states_alone(memory: int) -> None:
     assert short.printed == long.printed
 
 
-@pytest.mark.parametrize(("n", "memory"), [(12, 1), (30, 2), (30, 5), (100, 4), (100, 30), (20_000, 2), (20_000, 300)])
+LONG = pytest.param(20_000, 2, marks=pytest.mark.numpy_only)  # takes minutes where each step is a launch
+
+
+@pytest.mark.parametrize(("n", "memory"), [(12, 1), (30, 2), (30, 5), (100, 4), (100, 30), LONG, (20_000, 300)])
 def test_each_step_is_pulled_back_at_its_own_state(n: int, memory: int) -> None:
     """The state counts its steps: were one left out or taken twice, or a state kept in another's place, these would differ."""
     loop, x = ct.iterate(ct.map(lambda s, k: (s * (1.0 + 0.1 / (k + 1.0)), k + 1.0)), n, memory=memory), (1.5, 0.0)

@@ -41,6 +41,7 @@ def test_an_iteration_is_the_chain_of_its_steps(n: int, memory: int | None) -> N
         assert np.allclose(got, want, rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.numpy_only
 def test_inputs_per_step() -> None:
     n = 5
     f = ct.map(lambda s, u: np.tanh(s * u + 0.1))

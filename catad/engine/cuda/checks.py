@@ -109,6 +109,8 @@ class RangeCheck(Compiled):
     def _look(self, words: Sequence[int]) -> None:
         low, high = words
         if low <= high:  # some were noted
+            if self.space.dtype == np.uint64:  # of these some from 2^63 stand below others
+                low, high = sorted([low % 2**64, high % 2**64])
             raise self.error(low, high)
 
     def prepared(self) -> str:

@@ -24,6 +24,7 @@ from catad.linear.matrix.entries import Entries, span
 from catad.linear.matrix.patterns import Grid, Pattern, Range, full
 from catad.linear.solving.solver import Leaves, Solver, divisor, laid, of_matrices, product, singular
 from catad.linear.structure import Structure, WeightedMove, cast, family, scale_by
+from catad.values.arrays import asarray
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
@@ -133,7 +134,7 @@ class Delta(Structure):
         index = xp.indices(self.sizes) if labels else xp.zeros((0,), dtype=np.int64)
         at = {label: index[label] for label in labels}
         read = 1.0 if self.slot is None else slots[0][tuple(at[label] for label in self.slot)]
-        values = xp.asarray(read * self.factor, dtype=self.cod_dtype)
+        values = asarray(xp, read * self.factor, self.cod_dtype)
         columns = [self._position(labels, at) for labels in (self.out, self.ins)]
         return Entries(*[xp.broadcast_to(xp.asarray(a), self.sizes).reshape(-1) for a in (*columns, values)])
 

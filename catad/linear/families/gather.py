@@ -25,6 +25,7 @@ from catad.linear.families.contract import Labels, contract
 from catad.linear.matrix import pairwise_sum
 from catad.linear.matrix.columns import images
 from catad.linear.matrix.entries import Entries, of_moves
+from catad.linear.matrix.segment_sums import segment_sums
 from catad.linear.solving.solver import Solver, divisor, singular
 from catad.linear.structure import Rule, Structure, cast, family
 from catad.support.late import late
@@ -192,9 +193,8 @@ def add_up(xp: Any, flat: Any, values: Any, size: int) -> Any:
         return out[:size]
     order = xp.argsort(flat, kind="stable")
     starts = xp.searchsorted(flat[order], xp.arange(size + 1))  # of all positions: nobody has to ask how many there are
-    zero = xp.zeros(1, dtype=values.dtype)
-    sums = xp.add.reduceat(xp.concatenate([values[order], zero]), starts).astype(values.dtype)  # which makes small integers wide
-    return xp.where(starts[1:] > starts[:-1], sums[:size], zero)
+    wide = values[order].astype(np.float64 if values.dtype.kind == "f" else values.dtype)
+    return segment_sums(xp, wide, starts)[:size].astype(values.dtype)
 
 
 def _sums(flat: Any, values: Any, size: int) -> Any:

@@ -19,6 +19,7 @@ import numpy as np
 from catad.category.boxes import Primitive
 from catad.category.spaces import Tensor
 from catad.linear.matrix.columns import BLOCK, block_size, common_dtype, images, put_together, taken_apart
+from catad.linear.matrix.segment_sums import segment_sums
 from catad.linear.structure import Placed, Structure
 from catad.support.late import late
 from catad.values.arrays import Array
@@ -186,7 +187,7 @@ def _from_entries(found: Entries, where: Span, k: int, xp: Any, structure: Struc
     rows, values = found.rows[at][order] - where.row, values[order]
     first = xp.flatnonzero(xp.concatenate([xp.ones(1, dtype=bool), rows[1:] != rows[:-1]]))
     out = xp.zeros(where.length, dtype=dtype)
-    out[rows[first]] = xp.add.reduceat(values, first)
+    out[rows[first]] = segment_sums(xp, values, first)
     return out
 
 

@@ -22,6 +22,7 @@ from catad.scalar.dtypes import Type, as_real, loop_param_types, node_types, sou
 from catad.scalar.ir import Function, Loop, Node, depends, param, postorder
 from catad.scalar.ops import OPS
 from catad.support.lru import remembered
+from catad.values.arrays import asarray
 
 ArrayFunction = Callable[..., tuple[Any, ...]]
 
@@ -277,7 +278,7 @@ def _spread(xp: Any, array: Any, shape: tuple[int, ...]) -> Any:
     """An array of the library in this shape; numbers of NumPy, which stay on the host, are arrays to NumPy alone."""
     if array.shape == shape and (xp is np or not isinstance(array, np.generic)):
         return array
-    return xp.broadcast_to(xp.asarray(array), shape)
+    return xp.broadcast_to(asarray(xp, array), shape)
 
 
 HELPERS = {"_joint": _joint, "_spread": _spread}

@@ -8,7 +8,7 @@ import numpy as np
 
 from catad import errors
 from catad.traced.arrays.masked import Masked
-from catad.traced.arrays.operators import cast, common_dtype, pointwise, weakened
+from catad.traced.arrays.operators import cast, common_dtype, operand, pointwise, weakened
 from catad.traced.arrays.stand_in import Traced, computed, fresh, var_of
 from catad.traced.inlining import any_traced
 from catad.traced.names.shapes import as_traced
@@ -16,6 +16,8 @@ from catad.traced.recorder import Trace
 from catad.traced.table import meaning, method, python_meaning
 from catad.values.arrays import is_weak
 from catad.vector.pointwise import logic
+
+_side = operand if np.lib.NumpyVersion(np.__version__) >= "2.5.0" else cast  # an int that integers do not hold wrapped before
 
 
 @meaning(np.where)
@@ -31,7 +33,7 @@ def where(trace: Trace, condition: Any, *sides: Any) -> Any:
         test = pointwise(trace, np.not_equal, test, 0)
     a, b = (as_traced(trace, one) if isinstance(one, (list, tuple)) else one for one in sides)
     dtype = common_dtype(trace, a, b)
-    vars_ = [cast(trace, var_of(trace, one), dtype) for one in (a, b)]
+    vars_ = [_side(trace, var_of(trace, one), dtype) for one in (a, b)]
     np.broadcast_shapes(test.shape, *[var.space.shape for var in vars_])  # NumPy's own error
     made = fresh(trace, computed(trace.region, logic.where, (test.var_, *vars_)))
     made.is_array = True

@@ -23,6 +23,7 @@ from catad.linear.families.delta import pointwise
 from catad.linear.families.reindex import Reshaped
 from catad.linear.structure import Rule, Structure
 from catad.scalar import Function
+from catad.values.arrays import asarray
 from catad.values.frozen_functions import Frozen
 from catad.vector.loops.batching import BatchedMap
 
@@ -68,7 +69,7 @@ class Map(Primitive):
             full = [
                 r
                 if r.shape == shape and (xp is np or not isinstance(r, np.generic))  # a number of NumPy is on the host
-                else xp.broadcast_to(xp.asarray(r, dtype=s.dtype), shape)
+                else xp.broadcast_to(asarray(xp, r, s.dtype), shape)
                 for r, s in zip(run(xp, *arrays), outs, strict=True)
             ]
             return full[0] if len(full) == 1 else tuple(full)
