@@ -23,15 +23,18 @@ if _typing.TYPE_CHECKING:  # the names of the table below, as type checkers read
     from catad import scalar as scalar
     from catad import simt as simt
     from catad import testing as testing
+    from catad.category.cartesian import assoc_l as assoc_l
+    from catad.category.cartesian import assoc_r as assoc_r
+    from catad.category.cartesian import compose as compose
+    from catad.category.cartesian import cross as cross
+    from catad.category.cartesian import dup as dup
+    from catad.category.cartesian import exl as exl
+    from catad.category.cartesian import exr as exr
+    from catad.category.cartesian import fork as fork
+    from catad.category.cartesian import it as it
+    from catad.category.cartesian import proj as proj
+    from catad.category.cartesian import swap as swap
     from catad.category.constant import const as const
-    from catad.category.rearrange import assoc_l as assoc_l
-    from catad.category.rearrange import assoc_r as assoc_r
-    from catad.category.rearrange import dup as dup
-    from catad.category.rearrange import exl as exl
-    from catad.category.rearrange import exr as exr
-    from catad.category.rearrange import it as it
-    from catad.category.rearrange import proj as proj
-    from catad.category.rearrange import swap as swap
     from catad.category.spaces import Product as Product
     from catad.category.spaces import Space as Space
     from catad.category.spaces import Tensor as Tensor
@@ -51,9 +54,6 @@ if _typing.TYPE_CHECKING:  # the names of the table below, as type checkers read
     from catad.category.spaces import u32 as u32
     from catad.category.spaces import u64 as u64
     from catad.category.terms import D as D
-    from catad.category.terms import compose as compose
-    from catad.category.terms import cross as cross
-    from catad.category.terms import fork as fork
     from catad.category.wiring import wire as wire
     from catad.derivative.functors import differential as differential
     from catad.derivative.functors import reverse_differential as reverse_differential
@@ -307,11 +307,11 @@ _first_use(__name__, {
     "planner.problems.chain_plan": "plan_chain",
     "planner.problems.graph_plan": "plan_graph",
     "primitive": "",
-    "category.rearrange": "assoc_l assoc_r dup exl exr identity:id it proj swap",
+    "category.cartesian": "assoc_l assoc_r compose cross dup exl exr fork id it proj swap",
     "simt": "",
     "simt.kernel": "kernel",
     "category.spaces": "Product Space Tensor Unit bool_ f32 f64 i16 i32 i64 i8 product space_of tangent_space u16 u32 u64 u8",
-    "category.terms": "D compose cross fork",
+    "category.terms": "D",
     "testing": "",
     "traced.debug": "debug_nans debug_print",
     "traced.function": "function",

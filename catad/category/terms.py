@@ -8,7 +8,7 @@ the word of its factors, so it does not depend on the bracketing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -270,7 +270,7 @@ class D:
 
     def __getitem__(self, index: int | slice) -> D:
         found = self.factors[index]
-        return compose(*found) if isinstance(found, tuple) else found
+        return chain(found, here()) if isinstance(found, tuple) else found
 
     def __iter__(self) -> Iterator[D]:
         return iter(self.factors)
@@ -460,47 +460,12 @@ def then(f: D, g: D, where: Place | None = None) -> D:
     return Compose(f, g, where)
 
 
-def compose(*terms: MorphismLike) -> D:
-    """The composition of terms, the first applied first; without terms, the identity.
-
-    Spaces: the result of each term is the argument of the next; where they are known not to meet, and for an argument that
-    is no morphism, it raises `SpaceError`.
-
-    >>> import catad as ct
-    >>> ct.compose(ct.sin, ct.exp) == ct.sin >> ct.exp
-    True
-    """
-    where = here()
+def chain(terms: Iterable[D], where: Place | None = None) -> D:
+    """Terms after each other, the first applied first; of none, the identity."""
     out: D = identity
     for term in terms:
-        out = then(out, morphism(term, "ct.compose"), where)
+        out = then(out, term, where)
     return out
-
-
-def fork(*terms: MorphismLike) -> D:
-    """`x` to `(f x, g x, ...)`; one term gives a 1-tuple, no term `()`.
-
-    Spaces: A to B * C * ..., with A the domain of each term. Work that the terms share is done once. Raises `SpaceError` for
-    an argument that is no morphism, and for an argument that one of them does not take.
-
-    >>> import catad as ct
-    >>> ct.fork(ct.sin, ct.cos)(0.0)
-    (np.float64(0.0), np.float64(1.0))
-    """
-    return Fork(tuple([morphism(term, "ct.fork") for term in terms]), here())
-
-
-def cross(*terms: MorphismLike) -> D:
-    """`(x, y, ...)` to `(f x, g y, ...)`.
-
-    Spaces: A * B * ... to A' * B' * ..., shapes and dtypes as of the terms. Raises `SpaceError` for an argument that is no
-    morphism, and for an argument with another number of factors.
-
-    >>> import catad as ct
-    >>> ct.cross(ct.sin, ct.cos)(0.0, 0.0)
-    (np.float64(0.0), np.float64(1.0))
-    """
-    return Cross(tuple([morphism(term, "ct.cross") for term in terms]), here())
 
 
 identity = Id()  # public as `ct.id`

@@ -10,11 +10,11 @@ import numpy as np
 
 from catad import errors
 from catad.category.boxes import of_fields
+from catad.category.cartesian import Structural, fork
 from catad.category.constant import const
 from catad.category.constructors import constructor, integer, integers
-from catad.category.rearrange import Structural
 from catad.category.spaces import Product, Space, Tensor, flatten
-from catad.category.terms import D, MorphismLike, fork, morphism
+from catad.category.terms import D, MorphismLike, morphism
 from catad.category.text import call
 from catad.category.wiring import share
 from catad.derivative.functors import filled, fused, linear_graph

@@ -13,10 +13,10 @@ from functools import singledispatch
 from typing import Any, NamedTuple
 
 from catad import errors
+from catad.category.cartesian import Proj, Structural, compose, cross
 from catad.category.points import with_integers
-from catad.category.rearrange import Proj, Structural
 from catad.category.spaces import Product, Space, Tensor, rebuild
-from catad.category.terms import Compose, Cross, D, Fork, Id, compose, cross
+from catad.category.terms import Compose, Cross, D, Fork, Id
 from catad.derivative.functors import Differential, ReverseDifferential, Tangent
 from catad.derivative.grad import Factors, Gradient
 from catad.traced.function import Function

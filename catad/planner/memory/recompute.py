@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from catad import errors
 from catad.category.spaces import Space
-from catad.category.terms import D, compose
+from catad.category.terms import D, chain
 from catad.category.wiring import wire
 from catad.linear.products import cost_of_wiring
 from catad.planner.costs.cost import least_of, short_of_memory
@@ -67,7 +67,7 @@ def _built(parts: Sequence[D], runs: Sequence[tuple[int, int]], first: int, end:
         inside = [other for other in runs if run[0] <= other[0] and other[1] <= run[1] and other != run]
         made.append(checkpoint(_built(parts, inside, *run)))
         k = run[1]
-    return compose(*made)
+    return chain(made)
 
 
 def parts_of(f: D) -> list[D]:

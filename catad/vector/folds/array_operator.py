@@ -14,10 +14,10 @@ import numpy as np
 
 from catad import errors
 from catad.category.boxes import Primitive, box
+from catad.category.cartesian import fork, it, proj, swap
 from catad.category.constant import const
-from catad.category.rearrange import it, proj, swap
 from catad.category.spaces import Product, Space, Tensor, Unit, as_leaves, flatten, rebuild, space_like, space_of
-from catad.category.terms import D, fork
+from catad.category.terms import D
 from catad.category.wiring import share
 from catad.linear.families.block import diagonal_block
 from catad.linear.families.delta import identity

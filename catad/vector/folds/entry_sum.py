@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad.category.boxes import Nesting, Running, box, of_fields
-from catad.category.rearrange import exl, exr, it
+from catad.category.cartesian import exl, exr, fork, it
 from catad.category.spaces import Product, Space, Tensor, Unit, flatten, rebuild, tangent_space
-from catad.category.terms import D, fork
+from catad.category.terms import D
 from catad.category.wiring import share
 from catad.linear.families.matrix_free import MatrixFree
 from catad.linear.structure import Rule

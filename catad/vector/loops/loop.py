@@ -18,10 +18,10 @@ import numpy as np
 
 from catad import errors, scalar
 from catad.category.boxes import Primitive, Running, box, of_fields
+from catad.category.cartesian import Flagged, exl, exr, fork, it, proj
 from catad.category.constructors import constructor, integer
-from catad.category.rearrange import Flagged, exl, exr, it, proj
 from catad.category.spaces import Product, Space, Tensor, Unit, flatten, rebuild
-from catad.category.terms import D, MorphismLike, fork, morphism
+from catad.category.terms import D, MorphismLike, morphism
 from catad.category.text import call
 from catad.category.trip_counts import UNKNOWN, TripCountChanged, trip_count
 from catad.category.wiring import at_point, share, wire

@@ -20,9 +20,9 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from catad.category.boxes import Nesting, Running, box, of_fields
-from catad.category.rearrange import Flagged, exl, exr, it, proj
+from catad.category.cartesian import Flagged, exl, exr, fork, it, proj
 from catad.category.spaces import Product, Space, Tensor, Unit, flatten, rebuild, some_tangents, tangent_space
-from catad.category.terms import D, fork
+from catad.category.terms import D
 from catad.category.wiring import share
 from catad.linear.apply import applying
 from catad.linear.dead_results import Flags, Leaves, at_flags, at_places

@@ -23,9 +23,9 @@ import numpy as np
 
 from catad.category.boxes import Nesting, Primitive, Running, box, of_fields
 from catad.category.cache import cached
-from catad.category.rearrange import exl, exr, it, proj
+from catad.category.cartesian import exl, exr, fork, it, proj
 from catad.category.spaces import Product, Space, Tensor, Unit, flatten, rebuild, tangent_space
-from catad.category.terms import D, fork
+from catad.category.terms import D
 from catad.category.wiring import wire
 from catad.linear.apply import applying
 from catad.linear.batch import depending
