@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 from catad.support.lazy_names import first_use
 
 if TYPE_CHECKING:
-    from catad.derivative.functors import Differential, ReverseDifferential, Tangent
+    from catad.derivative.functors import Differential as Differential
+    from catad.derivative.functors import ReverseDifferential as ReverseDifferential
+    from catad.derivative.functors import Tangent as Tangent
     from catad.derivative.functors import linearised as linearised
     from catad.drawing.diagram import draw as draw
     from catad.drawing.pattern import pattern as pattern
@@ -41,29 +43,4 @@ if TYPE_CHECKING:
     from catad.vector.shapes.shape import reshape as reshape
     from catad.vector.shapes.shape import transpose as transpose
 
-    differential = Differential
-    reverse_differential = ReverseDifferential
-    tangent = Tangent
-
-first_use(__name__, {
-    "derivative.functors": "Differential:differential ReverseDifferential:reverse_differential Tangent:tangent linearised",
-    "drawing.diagram": "draw",
-    "drawing.pattern": "pattern",
-    "engine.aot": "source",
-    "engine.program": "Program cost_of program_of run run_product run_structure",
-    "engine.run": "finished",
-    "front.domains": "at_domain program_at",
-    "front.specialise": "at_space front_of is_of_plain_function",
-    "jacobians.at_point": "linearize",
-    "jacobians.min_cut": "kept_of_step",
-    "linear.batch_by_loop": "one_by_one",
-    "planner.plan": "plan",
-    "traced.function": "function_term",
-    "vector.custom_derivative": "by_hand",
-    "vector.folds.contract": "matmul",
-    "vector.loops.loop": "after",
-    "vector.pointwise.logic": "where",
-    "vector.pointwise.map": "map",
-    "vector.pointwise.operators": "astype neg operated times with_numbers",
-    "vector.shapes.shape": "concatenate reshape transpose",
-})  # fmt: skip
+first_use(__name__)

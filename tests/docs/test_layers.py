@@ -106,23 +106,12 @@ def names_of(file: str) -> list[str]:
 
 @pytest.mark.parametrize("file", tables_of_names())
 def test_type_checkers_see_the_names_that_are_loaded_at_first_use(file: str) -> None:
-    places, seen = vars(tables_of_names()[file])["_places"], set()
+    module, seen = tables_of_names()[file], set()
     for node in ast.walk(ast.parse((PACKAGE / file).read_text(encoding="utf-8"))):
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            seen = {name for child in node.body for name in bound(child) if not name.startswith("_")}
-    if file == "__init__.py":
-        seen -= {"errors", "scalar"}  # modules that are no public names
-    assert seen == places.keys()
-    for module, name in places.values():
-        assert not name or hasattr(importlib.import_module(module), name)
-
-
-def bound(statement: ast.stmt) -> list[str]:
-    """The names that an import or an assignment under `TYPE_CHECKING` gives to others."""
-    if isinstance(statement, ast.ImportFrom):
-        return [alias.name for alias in statement.names if alias.name == alias.asname]
-    target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target  # type: ignore[attr-defined]
-    return [target.id]
+            seen = {alias.name for child in node.body for alias in child.names if alias.name == alias.asname}
+    assert seen and seen == {*dir(module)} - {"__version__"}
+    assert all(hasattr(module, name) for name in seen)
 
 
 def _import(named: list[tuple[str, str | None]], line: int, late: bool) -> Import:

@@ -66,8 +66,8 @@ class Summed(Nesting):
         if not tangents.leaves or not cotangents.leaves:
             return None
         point, moved = fork(exl, exr >> exl), exr >> exr  # of (k, (x, dx))
-        forward = fork(point, fork(it, moved)) >> late().differential(self.f)
-        backward = fork(point, moved) >> late().reverse_differential(self.f) >> exr
+        forward = fork(point, fork(it, moved)) >> late().Differential(self.f)
+        backward = fork(point, moved) >> late().ReverseDifferential(self.f) >> exr
         pair = fork(exl >> exl, fork(exl >> exr, exr))  # of ((n, x), dx)
         maps = [pair >> EntrySum(one) for one in (forward, backward)]
         return Rule(MatrixFree(maps[0], maps[1], tangents, cotangents, self.dom), lambda wires, _: wires)

@@ -58,7 +58,7 @@ class Call(Nesting):
             return None
         leaves = at_flags(self.dom, by), at_flags(self.f.spaces(self.dom), of)
         tangents, cotangents = self.tangents(*leaves)
-        forward, backward = [Checkpoint(d(self.f, *leaves)) for d in (late().differential, late().reverse_differential)]
+        forward, backward = [Checkpoint(d(self.f, *leaves)) for d in (late().Differential, late().ReverseDifferential)]
         return Rule(MatrixFree(forward, backward, tangents, cotangents, self.dom), lambda wires, _: wires, by, of)
 
     def tangents(self, by: Leaves, of: Leaves) -> tuple[Space, Space]:
@@ -81,7 +81,7 @@ class Call(Nesting):
         by, of = self.differentiated(tuple([t is not None for t in tangents]), (True,) * len(tangent_space(cod).leaves))
         leaves = at_flags(self.dom, by), at_flags(cod, of)
         v = rebuild(self.tangents(*leaves)[0], list(compress(tangents, by)))
-        y, dy = b.apply(Checkpoint(late().tangent(self.f, *leaves)), (rebuild(self.dom, ins), v))
+        y, dy = b.apply(Checkpoint(late().Tangent(self.f, *leaves)), (rebuild(self.dom, ins), v))
         return tuple(flatten(y)), at_places(of, flatten(dy))
 
     def carried(self, size: int) -> Call:

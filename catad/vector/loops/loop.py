@@ -160,7 +160,7 @@ class Counted(Sweep):
     @cached_property
     def tangent(self) -> Sweep:
         first, both = fork(proj(0) >> exl, proj(1) >> exl), fork(*[fork(proj(0) >> h, proj(1) >> h) for h in (exl, exr)])
-        return replace(self, test=first >> self.test, step=both >> late().tangent(self.step), **parts_of(super().tangent))
+        return replace(self, test=first >> self.test, step=both >> late().Tangent(self.step), **parts_of(super().tangent))
 
     def live(self, read: Sequence[bool]) -> tuple[Flags, Flags]:
         k = len(self.state.leaves)

@@ -272,7 +272,7 @@ class BoundedPullback(Nesting):
         ]
         state, sums, output = map(tangent_space, (sweep.state, sweep.sums, sweep.output))
         point = fork(proj(1) >> proj(0), proj(1) >> proj(1), proj(2) >> exl)
-        pulled = fork(point, fork(proj(0), proj(1) >> proj(2), proj(2) >> exr)) >> late().reverse_differential(sweep.body)
+        pulled = fork(point, fork(proj(0), proj(1) >> proj(2), proj(2) >> exr)) >> late().ReverseDifferential(sweep.body)
         picked = [Flagged(_of_floats(space, flags)) for space, flags in ((sweep.given, held), (sweep.input, each))]
         body = pulled >> fork(proj(0), proj(1) >> picked[0], proj(2) >> picked[1])
         fixed = Product((sweep.state, sweep.given, sums))

@@ -93,7 +93,7 @@ class Sweep(Nesting):
         state, given, input_, sums, output = [
             Product((space, tangent_space(space))) for space in (self.state, self.given, self.input, self.sums, self.output)
         ]
-        body = UNPAIRED >> late().tangent(self.body) >> PAIRED
+        body = UNPAIRED >> late().Tangent(self.body) >> PAIRED
         return Sweep(body, self.n, state, input_, output, self.reverse, given, sums)
 
     def results(self, outs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
