@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
-from catad import errors
+from catad import errors, upward
 from catad.category.same_terms import same
 from catad.category.spaces import Result, Space, Value, flatten
 from catad.errors.places import Place, here
-from catad.support.late import late
 
 if TYPE_CHECKING:
     from catad.category.cache import TermCache
@@ -34,7 +33,7 @@ _Operator: TypeAlias = "Callable[[D, MorphismLike | Operand], D]"
 
 def _pointwise(word: str) -> tuple[_Operator, _Operator]:
     """An operator with a morphism or a number on its right, and on its left."""
-    return lambda f, g: late().operated(word, f, g, here()), lambda f, g: late().operated(word, g, f, here())
+    return lambda f, g: upward.operated(word, f, g, here()), lambda f, g: upward.operated(word, g, f, here())
 
 
 class D:
@@ -70,7 +69,7 @@ class D:
     _front: Any  # how the term takes dicts and other trees, where a Python function in it does (`catad.front.specialise`)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        return late().by_hand(*args, **kwargs) if cls is D else object.__new__(cls)
+        return upward.by_hand(*args, **kwargs) if cls is D else object.__new__(cls)
 
     # -- what a term is
 
@@ -178,7 +177,7 @@ class D:
     def __rmul__(self, number: Operand) -> D:
         if isinstance(number, np.ndarray):
             raise errors.SpaceError(errors.not_a_factor(number))
-        return then(self, late().times(number), here())
+        return then(self, upward.times(number), here())
 
     __add__, __radd__ = _pointwise("add")
     __sub__, __rsub__ = _pointwise("sub")
@@ -186,7 +185,7 @@ class D:
     __pow__, __rpow__ = _pointwise("pow")
 
     def __neg__(self) -> D:
-        return then(self, late().neg, here())
+        return then(self, upward.neg, here())
 
     def __matmul__(self, other: object) -> D:
         raise errors.SpaceError(errors.matmul_of_morphisms(self, other))
@@ -200,7 +199,7 @@ class D:
         try:
             front = self._front
         except AttributeError:
-            front = late().front_of(self)
+            front = upward.front_of(self)
         if front is not None:
             called: Result = front.call(self, args, kwargs)
             return called
@@ -214,7 +213,7 @@ class D:
                 for leaf in flatten(x):
                     if hasattr(type(leaf), "builder"):  # a wire
                         return cast(Result, leaf.builder.apply(self, leaf.builder.wires(x)))
-            result: Result = late().run(self, x)
+            result: Result = upward.run(self, x)
             return result
         except errors.CatadError as error:
             if isinstance(error, errors.SpaceError) and any(isinstance(leaf, D) for leaf in flatten(x)):
@@ -238,14 +237,14 @@ class D:
 
         if len(at) == 1 and not named and hasattr(at[0], "leaves"):
             return codomain(self, at[0])
-        return codomain(*late().at_domain(self, at, named))
+        return codomain(*upward.at_domain(self, at, named))
 
     def draw(self, *at: Any, open: bool | str | Collection[str] = False, **named: Any) -> str:
         """A string diagram as SVG text; with a space or example values, of the wiring there, with spaces on the wires.
 
         Of a Python function that is its program: `open` is as for the `draw` of programs.
         """
-        return late().draw(self, at, named, open)
+        return upward.draw(self, at, named, open)
 
     def _repr_svg_(self) -> str:
         return self.draw()
@@ -258,7 +257,7 @@ class D:
         >>> print((ct.sin >> ct.sum()).source("steps", ct.f64[10_000]))
         0: Map Contract, compiled
         """
-        return late().source(self, language, *at, **named)
+        return upward.source(self, language, *at, **named)
 
     # -- chains
 
@@ -434,7 +433,7 @@ def morphism(thing: object, who: str) -> D:
     if isinstance(thing, D):
         return thing
     if is_function(thing):
-        return late().function_term(thing)
+        return upward.function_term(thing)
     raise errors.SpaceError(errors.not_a_morphism(who, thing))
 
 

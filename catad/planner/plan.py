@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from catad import errors
+from catad import errors, upward
 from catad.category.cache import cached
 from catad.category.spaces import Space, Value
 from catad.category.terms import D, MorphismLike, morphism
@@ -32,7 +32,6 @@ from catad.planner.reports import exchange
 from catad.planner.reports.of_plan import Reports
 from catad.planner.request import WANTS, CostGiven, Mode, Nested, Request, Result, Want, checked
 from catad.planner.strategy import Runnable, Step, Strategy, with_peak
-from catad.support.late import late
 from catad.support.lru import remembered
 from catad.values.arrays import common_module
 from catad.vector.loops.snapshots import Rooms
@@ -228,7 +227,7 @@ class Plan(Reports):
             raise errors.PlanError(errors.plan_without_morphism())
         if self._is_gradient:
             return gradient_map(self.program.term, primals)
-        _, linear = late().linearize(self.program.term, *primals)
+        _, linear = upward.linearize(self.program.term, *primals)
         return self.multiply(linear)
 
     @property
@@ -301,7 +300,7 @@ class Plan(Reports):
 
 
 def plan(
-    f_or_chain: MorphismLike | LinearMap | Sequence[LinearMap | Structure | tuple[int, int]],
+    f_or_chain: MorphismLike | LinearMap | Structure | Sequence[LinearMap | Structure | tuple[int, int]],
     *primals_or_spaces: Any,
     want: Want = "jacobian",
     mode: Mode | Nested = "auto",
