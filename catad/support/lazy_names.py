@@ -56,9 +56,9 @@ class _Place(tuple[str, str]):
     def __call__(self, *args: Any, **kwargs: Any) -> None: ...
 
 
-def _noted(module: str, _globals: Any, _locals: Any, names: tuple[str, ...], _level: int) -> SimpleNamespace:
+def _noted(module: str, _globals: Any, _locals: Any, names: tuple[str, ...] | None, _level: int) -> SimpleNamespace:
     """An `__import__` that loads nothing."""
-    return SimpleNamespace(**{name: _Place((module, name)) for name in names})
+    return SimpleNamespace(**{name: _Place((module, name)) for name in names or ()})
 
 
 def first_use(package: str, beside: tuple[str, ...] = (), others: Callable[[str], Any] = lambda name: None) -> None:

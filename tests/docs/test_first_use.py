@@ -52,7 +52,7 @@ def test_names_are_there_at_first_use_whatever_else_is_loaded() -> None:
     """A submodule that is loaded first does not hide the function of its name."""
     text = """
 import catad.linear.families.block, catad.linear.matrix, catad.primitive.linear, catad.scalar.reading.read, types, catad as ct
-for space in (ct, ct.linear, ct.primitive, ct.engine):
+for space in (ct, ct.linear, ct.primitive, ct.engine, ct.simt, ct.testing):
     for name in dir(space):
         assert getattr(space, name) is not None
 own = [ct.linear.block, ct.linear.gather, ct.primitive.linear, ct.scalar.read]
