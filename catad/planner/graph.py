@@ -21,8 +21,9 @@ import numpy as np
 
 from catad import errors
 from catad.category.terms import D, is_function, morphism
+from catad.derivative.functors import network_at
 from catad.linear.structure import Structure
-from catad.planner.planned_program import subject_at, tangent_network
+from catad.planner.planned_program import subject_at
 from catad.support.order import in_order
 
 SHORT = 512  # bits up to which peeling off the lowest one is faster than unpacking bytes
@@ -151,7 +152,7 @@ class Graph:
         """
         if not isinstance(f, D) and not is_function(f):
             raise errors.PlanError(errors.no_program(f))
-        network = tangent_network(*subject_at(morphism(f, "ct.Graph.of"), primals_or_spaces))
+        network = network_at(*subject_at(morphism(f, "ct.Graph.of"), primals_or_spaces))
         edges = [(ins[column], outs[row]) for (structure, _), ins, outs in network.nodes for row, column in _entries(structure)]
         outputs = [k for k in network.outputs if k >= 0]
         sizes = [max(1, math.prod(space.shape)) for space in network.wires]
