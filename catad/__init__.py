@@ -9,29 +9,31 @@ of each name says shapes, dtypes, derivative and errors.
 (np.float64(5.0), array([2., 4.]))
 """
 
-import typing as _typing
+from typing import TYPE_CHECKING
 
-from catad.engine.cpu.run import thread_limits as _thread_limits
+from catad.engine.cpu.run.thread_limits import register as _register
 from catad.support.lazy_names import first_use as _first_use
 from catad.version import __version__ as __version__
 
-if _typing.TYPE_CHECKING:  # the names of the table below, as type checkers read them, and two modules that are no public names
+if TYPE_CHECKING:
     from catad import engine as engine
-    from catad import errors as errors
     from catad import linear as linear
     from catad import primitive as primitive
-    from catad import scalar as scalar
     from catad import simt as simt
     from catad import testing as testing
+    from catad.category.cartesian import assoc_l as assoc_l
+    from catad.category.cartesian import assoc_r as assoc_r
+    from catad.category.cartesian import compose as compose
+    from catad.category.cartesian import cross as cross
+    from catad.category.cartesian import dup as dup
+    from catad.category.cartesian import exl as exl
+    from catad.category.cartesian import exr as exr
+    from catad.category.cartesian import fork as fork
+    from catad.category.cartesian import id as id
+    from catad.category.cartesian import it as it
+    from catad.category.cartesian import proj as proj
+    from catad.category.cartesian import swap as swap
     from catad.category.constant import const as const
-    from catad.category.rearrange import assoc_l as assoc_l
-    from catad.category.rearrange import assoc_r as assoc_r
-    from catad.category.rearrange import dup as dup
-    from catad.category.rearrange import exl as exl
-    from catad.category.rearrange import exr as exr
-    from catad.category.rearrange import it as it
-    from catad.category.rearrange import proj as proj
-    from catad.category.rearrange import swap as swap
     from catad.category.spaces import Product as Product
     from catad.category.spaces import Space as Space
     from catad.category.spaces import Tensor as Tensor
@@ -51,9 +53,6 @@ if _typing.TYPE_CHECKING:  # the names of the table below, as type checkers read
     from catad.category.spaces import u32 as u32
     from catad.category.spaces import u64 as u64
     from catad.category.terms import D as D
-    from catad.category.terms import compose as compose
-    from catad.category.terms import cross as cross
-    from catad.category.terms import fork as fork
     from catad.category.wiring import wire as wire
     from catad.derivative.functors import differential as differential
     from catad.derivative.functors import reverse_differential as reverse_differential
@@ -278,85 +277,6 @@ if _typing.TYPE_CHECKING:  # the names of the table below, as type checkers read
     from catad.vector.shapes.stencil import stencil as stencil
     from catad.vector.stop_gradient import stop_gradient as stop_gradient
 
-    id: D
+_first_use(__name__, beside=("testing", "__version__"))
 
-_first_use(__name__, {
-    "front.vmap": "vmap",
-    "jacobians.at_point": "hvp jvp linearize vjp",
-    "engine": "",
-    "engine.aot": "compile",
-    "engine.choice": "use_engine",
-    "engine.counting": "count",
-    "engine.cpu.run.threads": "get_num_threads num_threads set_default_num_threads set_num_threads",
-    "engine.profile": "profile",
-    "engine.synchronize": "synchronize",
-    "errors": """
-        ArgumentError CatadError CatadNotice ConvergenceError DenseLimitError DepthError DerivativeError DeviceError
-        EngineError ExtensionError IndexRangeError LawError MonoidError NonFiniteError NumberRangeError OutOfMemoryError
-        PlanError ScalarError SolveError SpaceError TraceError""",
-    "derivative.functors": "differential reverse_differential tangent",
-    "derivative.grad": "grad value_and_grad",
-    "jacobians.jacobian": "hessian jacfwd jacobian jacrev",
-    "vector.lift": "lift",
-    "linear": "",
-    "linear.constructors": "compForward compReverse inl inr jam scale",
-    "linear.map": "LinearMap",
-    "planner.costs.cost_profile": "CostProfile",
-    "planner.graph": "Graph",
-    "planner.plan": "Plan plan",
-    "planner.problems.chain_plan": "plan_chain",
-    "planner.problems.graph_plan": "plan_graph",
-    "primitive": "",
-    "category.rearrange": "assoc_l assoc_r dup exl exr identity:id it proj swap",
-    "simt": "",
-    "simt.kernel": "kernel",
-    "category.spaces": "Product Space Tensor Unit bool_ f32 f64 i16 i32 i64 i8 product space_of tangent_space u16 u32 u64 u8",
-    "category.terms": "D compose cross fork",
-    "testing": "",
-    "traced.debug": "debug_nans debug_print",
-    "traced.function": "function",
-    "traced.control.unrolled": "unrolled",
-    "vector.indexing.at": "at",
-    "vector.shapes.axes": "expand_dims moveaxis squeeze",
-    "vector.loops.checkpoint": "checkpoint",
-    "vector.loops.choose": "choose",
-    "category.constant": "const",
-    "vector.folds.contract": "dot einsum matmul outer",
-    "vector.scans.cumulative": "cumprod cumsum",
-    "vector.folds.fold": "fold",
-    "vector.pointwise.generate": "generate iota",
-    "vector.bins.histogram": "histogram reduce_by_index",
-    "vector.indexing.gather": "gather scatter scatter_add",
-    "vector.indexing.keys": "arg",
-    "vector.loops.loop": "iterate while_loop",
-    "vector.pointwise.map": "map",
-    "vector.folds.moments": "mean std var",
-    "vector.folds.monoid": "Monoid monoid",
-    "vector.folds.norm": "norm",
-    "vector.shapes.split": "diff roll split unstack",
-    "vector.pointwise.operators": "astype times",
-    "vector.bins.searchsorted": "searchsorted",
-    "vector.folds.reduce": "all any argmax argmin max min prod",
-    "vector.shapes.repeats": "repeat tile",
-    "vector.scans.scan": "recurrence scan",
-    "vector.scans.segmented": "segmented_fold segmented_scan",
-    "vector.shapes.shape": "broadcast_to concatenate flip pad replicate reshape slice stack sum transpose",
-    "vector.folds.softmax": "logsumexp softmax",
-    "vector.bins.sort": "argsort sort",
-    "vector.shapes.stencil": "stencil",
-    "vector.stop_gradient": "stop_gradient",
-    "vector.indexing.subscript": "index",
-    "vector.loops.sweep": "sweep",
-    "vector.indexing.take": "take",
-    "vector.pointwise.arithmetic": """
-        abs absolute add cbrt ceil clip copysign div divide floor floordiv fma fmax fmin fmod hypot ldexp maximum minimum mod
-        mul multiply neg negative pow power reciprocal remainder rint round sign sqrt square sub subtract trunc""",
-    "vector.pointwise.functions": """
-        acos acosh arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 atanh cos cosh degrees digamma
-        erf erfc exp exp2 expm1 gamma lgamma log log10 log1p log2 logaddexp radians relu sech sigmoid sin sinh softplus tan
-        tanh trigamma""",
-    "vector.pointwise.logic": "eq ge gt isfinite isinf isnan le logical_and logical_not logical_or lt ne signbit where",
-    "category.wiring": "wire",
-}, beside=("testing", "__version__"))  # fmt: skip
-
-_thread_limits.register()
+_register()

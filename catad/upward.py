@@ -1,69 +1,64 @@
-"""The functions of upper rooms that lower rooms call, each imported when it is first called (`support/late.py`)."""
+"""The functions of upper rooms that lower rooms call, each imported when it is first called.
+
+Every other import goes downwards. A name stands here with the reason why its caller cannot stand above it.
+"""
 
 from typing import TYPE_CHECKING
 
 from catad.support.lazy_names import first_use
 
 if TYPE_CHECKING:
-    from catad.derivative.functors import Differential, ReverseDifferential, Tangent
+    # derivative: the rule of a box with a morphism in it is the functor on that morphism
+    from catad.derivative.functors import Differential as Differential
+    from catad.derivative.functors import ReverseDifferential as ReverseDifferential
+    from catad.derivative.functors import Tangent as Tangent
     from catad.derivative.functors import linearised as linearised
+
+    # drawing: methods of morphisms and linear maps
     from catad.drawing.diagram import draw as draw
     from catad.drawing.pattern import pattern as pattern
-    from catad.engine.aot import source as source
-    from catad.engine.program import Program as Program
-    from catad.engine.program import cost_of as cost_of
-    from catad.engine.program import program_of as program_of
-    from catad.engine.program import run as run
-    from catad.engine.program import run_product as run_product
+
+    # engine: calling a morphism, a linear map or a box that has programs in it runs them
+    from catad.engine.aot import source as source  # f.source("llvm")
+    from catad.engine.program import Program as Program  # L.todense(), and f at wires of numbers
+    from catad.engine.program import cost_of as cost_of  # what a box with programs in it costs
+    from catad.engine.program import program_of as program_of  # the step of a loop's box
+    from catad.engine.program import run as run  # f(x)
+    from catad.engine.program import run_product as run_product  # L >> M
     from catad.engine.program import run_structure as run_structure
-    from catad.engine.run import finished as finished
-    from catad.front.domains import at_domain as at_domain
-    from catad.front.domains import program_at as program_at
+    from catad.engine.run import finished as finished  # a box with programs in it, as array code
+
+    # traced and front: a term with a Python function in it is laid out at the trees of its arguments
+    from catad.front.domains import at_domain as at_domain  # f.spaces(...)
+    from catad.front.domains import program_at as program_at  # f.at(...)
     from catad.front.specialise import at_space as at_space
-    from catad.front.specialise import front_of as front_of
-    from catad.front.specialise import is_of_plain_function as is_of_plain_function
+    from catad.front.specialise import front_of as front_of  # f(x) of such a term
+    from catad.front.specialise import is_of_plain_function as is_of_plain_function  # ct.grad(f) asks
+
+    # jacobians: what a loop keeps of its steps is what a pullback keeps of a point; a plan linearises
     from catad.jacobians.at_point import linearize as linearize
     from catad.jacobians.min_cut import kept_of_step as kept_of_step
+
+    # linear: the batched form of a box without a rule for it
     from catad.linear.batch_by_loop import one_by_one as one_by_one
+
+    # planner: a chain of maps is written out in the order of a plan
     from catad.planner.plan import plan as plan
-    from catad.traced.function import function_term as function_term
-    from catad.vector.custom_derivative import by_hand as by_hand
-    from catad.vector.folds.contract import matmul as matmul
-    from catad.vector.loops.loop import after as after
+    from catad.traced.function import function_term as function_term  # wherever a morphism is expected, a function may stand
+
+    # vector: the operators of morphisms and wires are boxes of the vocabulary, and so is what makes an array of a linear map
+    from catad.vector.custom_derivative import by_hand as by_hand  # D(fn), the constructor of a class of the category
+    from catad.vector.folds.contract import matmul as matmul  # wire @ wire
+    from catad.vector.loops.loop import after as after  # a wiring orders what must run by a loop's box
     from catad.vector.pointwise.logic import where as where
     from catad.vector.pointwise.map import map as map
     from catad.vector.pointwise.operators import astype as astype
-    from catad.vector.pointwise.operators import neg as neg
-    from catad.vector.pointwise.operators import operated as operated
-    from catad.vector.pointwise.operators import times as times
-    from catad.vector.pointwise.operators import with_numbers as with_numbers
+    from catad.vector.pointwise.operators import neg as neg  # -f
+    from catad.vector.pointwise.operators import operated as operated  # f + g and its like
+    from catad.vector.pointwise.operators import times as times  # 2 * f
+    from catad.vector.pointwise.operators import with_numbers as with_numbers  # wire + 2
     from catad.vector.shapes.shape import concatenate as concatenate
     from catad.vector.shapes.shape import reshape as reshape
     from catad.vector.shapes.shape import transpose as transpose
 
-    differential = Differential
-    reverse_differential = ReverseDifferential
-    tangent = Tangent
-
-first_use(__name__, {
-    "derivative.functors": "Differential:differential ReverseDifferential:reverse_differential Tangent:tangent linearised",
-    "drawing.diagram": "draw",
-    "drawing.pattern": "pattern",
-    "engine.aot": "source",
-    "engine.program": "Program cost_of program_of run run_product run_structure",
-    "engine.run": "finished",
-    "front.domains": "at_domain program_at",
-    "front.specialise": "at_space front_of is_of_plain_function",
-    "jacobians.at_point": "linearize",
-    "jacobians.min_cut": "kept_of_step",
-    "linear.batch_by_loop": "one_by_one",
-    "planner.plan": "plan",
-    "traced.function": "function_term",
-    "vector.custom_derivative": "by_hand",
-    "vector.folds.contract": "matmul",
-    "vector.loops.loop": "after",
-    "vector.pointwise.logic": "where",
-    "vector.pointwise.map": "map",
-    "vector.pointwise.operators": "astype neg operated times with_numbers",
-    "vector.shapes.shape": "concatenate reshape transpose",
-})  # fmt: skip
+first_use(__name__)

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
 import numpy as np
 
-from catad import errors
+from catad import errors, upward
 from catad.category.spaces import Space, Tensor, flatten
 from catad.category.terms import D
 from catad.category.text import called
-from catad.support.late import late
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire, Wires
@@ -110,7 +109,7 @@ class Primitive(D):
         after the other, which is right for every primitive, and slow; where `vectorized` is True it calls `evaluate` on all of it
         at once.
         """
-        return late().one_by_one(self, b, ins, flags, size)
+        return upward.one_by_one(self, b, ins, flags, size)
 
     def carried(self, size: int) -> Primitive | None:
         """The box for arguments that all have a new leading axis of length `size`, where there is one."""
@@ -174,10 +173,10 @@ class Nesting(Primitive):
         return any(wire(term, dom).must_run for _, term, dom in self.programs())
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        return late().finished(self.running(xp, *arrays), xp)
+        return upward.finished(self.running(xp, *arrays), xp)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
-        return sum([times * late().cost_of(term, dom) for times, term, dom in self.programs()])
+        return sum([times * upward.cost_of(term, dom) for times, term, dom in self.programs()])
 
 
 P = TypeVar("P", bound=Primitive)

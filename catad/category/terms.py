@@ -8,17 +8,16 @@ the word of its factors, so it does not depend on the bracketing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
-from catad import errors
+from catad import errors, upward
 from catad.category.same_terms import same
 from catad.category.spaces import Result, Space, Value, flatten
 from catad.errors.places import Place, here
-from catad.support.late import late
 
 if TYPE_CHECKING:
     from catad.category.cache import TermCache
@@ -34,7 +33,7 @@ _Operator: TypeAlias = "Callable[[D, MorphismLike | Operand], D]"
 
 def _pointwise(word: str) -> tuple[_Operator, _Operator]:
     """An operator with a morphism or a number on its right, and on its left."""
-    return lambda f, g: late().operated(word, f, g, here()), lambda f, g: late().operated(word, g, f, here())
+    return lambda f, g: upward.operated(word, f, g, here()), lambda f, g: upward.operated(word, g, f, here())
 
 
 class D:
@@ -70,7 +69,7 @@ class D:
     _front: Any  # how the term takes dicts and other trees, where a Python function in it does (`catad.front.specialise`)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        return late().by_hand(*args, **kwargs) if cls is D else object.__new__(cls)
+        return upward.by_hand(*args, **kwargs) if cls is D else object.__new__(cls)
 
     # -- what a term is
 
@@ -178,7 +177,7 @@ class D:
     def __rmul__(self, number: Operand) -> D:
         if isinstance(number, np.ndarray):
             raise errors.SpaceError(errors.not_a_factor(number))
-        return then(self, late().times(number), here())
+        return then(self, upward.times(number), here())
 
     __add__, __radd__ = _pointwise("add")
     __sub__, __rsub__ = _pointwise("sub")
@@ -186,7 +185,7 @@ class D:
     __pow__, __rpow__ = _pointwise("pow")
 
     def __neg__(self) -> D:
-        return then(self, late().neg, here())
+        return then(self, upward.neg, here())
 
     def __matmul__(self, other: object) -> D:
         raise errors.SpaceError(errors.matmul_of_morphisms(self, other))
@@ -200,7 +199,7 @@ class D:
         try:
             front = self._front
         except AttributeError:
-            front = late().front_of(self)
+            front = upward.front_of(self)
         if front is not None:
             called: Result = front.call(self, args, kwargs)
             return called
@@ -214,7 +213,7 @@ class D:
                 for leaf in flatten(x):
                     if hasattr(type(leaf), "builder"):  # a wire
                         return cast(Result, leaf.builder.apply(self, leaf.builder.wires(x)))
-            result: Result = late().run(self, x)
+            result: Result = upward.run(self, x)
             return result
         except errors.CatadError as error:
             if isinstance(error, errors.SpaceError) and any(isinstance(leaf, D) for leaf in flatten(x)):
@@ -238,14 +237,14 @@ class D:
 
         if len(at) == 1 and not named and hasattr(at[0], "leaves"):
             return codomain(self, at[0])
-        return codomain(*late().at_domain(self, at, named))
+        return codomain(*upward.at_domain(self, at, named))
 
     def draw(self, *at: Any, open: bool | str | Collection[str] = False, **named: Any) -> str:
         """A string diagram as SVG text; with a space or example values, of the wiring there, with spaces on the wires.
 
         Of a Python function that is its program: `open` is as for the `draw` of programs.
         """
-        return late().draw(self, at, named, open)
+        return upward.draw(self, at, named, open)
 
     def _repr_svg_(self) -> str:
         return self.draw()
@@ -258,7 +257,7 @@ class D:
         >>> print((ct.sin >> ct.sum()).source("steps", ct.f64[10_000]))
         0: Map Contract, compiled
         """
-        return late().source(self, language, *at, **named)
+        return upward.source(self, language, *at, **named)
 
     # -- chains
 
@@ -270,7 +269,7 @@ class D:
 
     def __getitem__(self, index: int | slice) -> D:
         found = self.factors[index]
-        return compose(*found) if isinstance(found, tuple) else found
+        return chain(found, here()) if isinstance(found, tuple) else found
 
     def __iter__(self) -> Iterator[D]:
         return iter(self.factors)
@@ -434,7 +433,7 @@ def morphism(thing: object, who: str) -> D:
     if isinstance(thing, D):
         return thing
     if is_function(thing):
-        return late().function_term(thing)
+        return upward.function_term(thing)
     raise errors.SpaceError(errors.not_a_morphism(who, thing))
 
 
@@ -460,47 +459,12 @@ def then(f: D, g: D, where: Place | None = None) -> D:
     return Compose(f, g, where)
 
 
-def compose(*terms: MorphismLike) -> D:
-    """The composition of terms, the first applied first; without terms, the identity.
-
-    Spaces: the result of each term is the argument of the next; where they are known not to meet, and for an argument that
-    is no morphism, it raises `SpaceError`.
-
-    >>> import catad as ct
-    >>> ct.compose(ct.sin, ct.exp) == ct.sin >> ct.exp
-    True
-    """
-    where = here()
+def chain(terms: Iterable[D], where: Place | None = None) -> D:
+    """Terms after each other, the first applied first; of none, the identity."""
     out: D = identity
     for term in terms:
-        out = then(out, morphism(term, "ct.compose"), where)
+        out = then(out, term, where)
     return out
-
-
-def fork(*terms: MorphismLike) -> D:
-    """`x` to `(f x, g x, ...)`; one term gives a 1-tuple, no term `()`.
-
-    Spaces: A to B * C * ..., with A the domain of each term. Work that the terms share is done once. Raises `SpaceError` for
-    an argument that is no morphism, and for an argument that one of them does not take.
-
-    >>> import catad as ct
-    >>> ct.fork(ct.sin, ct.cos)(0.0)
-    (np.float64(0.0), np.float64(1.0))
-    """
-    return Fork(tuple([morphism(term, "ct.fork") for term in terms]), here())
-
-
-def cross(*terms: MorphismLike) -> D:
-    """`(x, y, ...)` to `(f x, g y, ...)`.
-
-    Spaces: A * B * ... to A' * B' * ..., shapes and dtypes as of the terms. Raises `SpaceError` for an argument that is no
-    morphism, and for an argument with another number of factors.
-
-    >>> import catad as ct
-    >>> ct.cross(ct.sin, ct.cos)(0.0, 0.0)
-    (np.float64(0.0), np.float64(1.0))
-    """
-    return Cross(tuple([morphism(term, "ct.cross") for term in terms]), here())
 
 
 identity = Id()  # public as `ct.id`

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from catad.category.spaces import Space
-from catad.category.terms import Compose, D, compose
+from catad.category.terms import Compose, D, chain
 
 
 def ordered(term: D, parts_of: Callable[[D], Sequence[D]] = lambda part: part.children) -> list[D]:
@@ -410,7 +410,7 @@ def unpacked(records: tuple[Any, ...]) -> D:
         state, children = rest
         below = tuple([parts[k] for k in children])
         if cls is Compose:
-            parts.append(compose(*below))
+            parts.append(chain(below))
         else:
             parts.append(_made(cls, state, below, None))  # it was composed in another process
     return parts[-1]
@@ -442,7 +442,7 @@ def with_scopes(term: D, replaced: Callable[[D], D]) -> D:
         elif all(one is child for one, child in zip(below, own, strict=True)):
             made[id(part)] = part
         elif isinstance(part, Compose):
-            made[id(part)] = compose(*below)
+            made[id(part)] = chain(below)
         else:
             made[id(part)] = _made(type(part), _state(part), below, getattr(part, "_place", None))
     return made[id(term)]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from catad import errors
+from catad import errors, upward
 from catad.category.boxes import Primitive
 from catad.category.cache import cached
 from catad.category.constant import Constant, const
@@ -24,7 +24,6 @@ from catad.category.nesting import surroundings
 from catad.category.spaces import Space, Tensor, flatten, rebuild, space_like
 from catad.category.terms import Compose, Cross, D, Fork, MorphismLike, morphism
 from catad.category.trip_counts import reading
-from catad.support.late import late
 from catad.values.arrays import as_array, as_number, is_weak, weak_dtypes
 
 Wires = Any  # a Wire, or a tuple of Wires
@@ -105,14 +104,14 @@ def _pointwise(wire: Wire, op: Any, *args: Any) -> Any:
         if name in _REFUSED_ON_TRUTH:
             raise errors.ScalarError(errors.no_such_operation_on_truth(name, wire))
         op = _ON_TRUTH.get(name, op)
-    term, wires = late().with_numbers(op, args)
+    term, wires = upward.with_numbers(op, args)
     return wire.builder.apply(term, wire.builder.wires(wires))
 
 
 def _matmul(a: Any, c: Any) -> Any:
     """The matrix product of wires and arrays."""
     b: Builder = next(x for x in (a, c) if isinstance(x, Wire)).builder
-    return b.apply(late().matmul, b.wires((a, c)))
+    return b.apply(upward.matmul, b.wires((a, c)))
 
 
 _ON_TRUTH = {"add": "or", "mul": "and", "multiply": "and", "abs": "truth", "absolute": "truth"}
@@ -323,7 +322,7 @@ class Builder:
         if point is None:
             return None
         inputs = tuple([Wire(self, k, self.spaces[k]) for k in range(len(point[1]))])
-        return point[0], late().Program(self.finish(self.space(inputs), inputs, tuple(wires)))(*point)
+        return point[0], upward.Program(self.finish(self.space(inputs), inputs, tuple(wires)))(*point)
 
     def at(self, x: Wires) -> AbstractContextManager[None]:
         """Inside, terms are laid out for the values of these wires."""
@@ -337,7 +336,7 @@ class Builder:
         if unread and flatten(outputs):
             first, *rest = flatten(outputs)
             for box in unread:
-                first = late().after(self, Wire(self, box.outs[-1], self.spaces[box.outs[-1]]), first)
+                first = upward.after(self, Wire(self, box.outs[-1], self.spaces[box.outs[-1]]), first)
             outputs = rebuild(self.space(outputs), [first, *rest])
             needed, kept, _ = self._needed(flatten(outputs))
         if any(_reads(box, needed) is not None for box in kept):
@@ -462,7 +461,7 @@ def wire(term: MorphismLike, *at: Any, **named: Any) -> Wiring:
     if len(at) == 1 and not named and isinstance(at[0], Space):
         (dom,) = at
     else:
-        term, dom = late().at_domain(term, at, named)
+        term, dom = upward.at_domain(term, at, named)
 
     def laid_out() -> Wiring:
         b = Builder(_point_in(dom))

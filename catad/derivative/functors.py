@@ -87,6 +87,12 @@ def linear_graph(
     return results, network, slot_wires
 
 
+def network_at(f: D, dom: Space, by: Leaves = None, of: Leaves = None) -> Network:
+    """The derivative of a term at a space as a graph of structured maps; `by` and `of` are as for `linear_graph`."""
+    b = Builder()
+    return linear_graph(b, fused(f, dom), [b.wire(space) for space in dom.leaves], by, of)[1]
+
+
 def _lay(b: Builder, wiring: Wiring, box: Box, at: dict[int, Wire]) -> None:
     """Lay out a box of a fused wiring as the boxes that it stands for, so that others that compute the same share them.
 
@@ -206,12 +212,7 @@ def linearised(f: D, dom: Space, by: Leaves = None, of: Leaves = None) -> tuple[
     `by` and `of` are the leaves of the point by which, and those of the value of which, there is a derivative; None for all.
     """
 
-    def made() -> Structure:
-        b = Builder()
-        xs = [b.wire(space) for space in dom.leaves]
-        return as_chain(linear_graph(b, fused(f, dom), xs, by, of)[1])
-
-    return Linearised(f, by, of), cached(f, ("structure", dom, by, of), made)
+    return Linearised(f, by, of), cached(f, ("structure", dom, by, of), lambda: as_chain(network_at(f, dom, by, of)))
 
 
 @share

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catad import errors
+from catad import errors, upward
 from catad.category.boxes import of_fields
+from catad.category.cartesian import Structural, fork
 from catad.category.constant import const
 from catad.category.constructors import constructor, integer, integers
-from catad.category.rearrange import Structural
 from catad.category.spaces import Product, Space, Tensor, flatten
-from catad.category.terms import D, MorphismLike, fork, morphism
+from catad.category.terms import D, MorphismLike, morphism
 from catad.category.text import call
 from catad.category.wiring import share
 from catad.derivative.functors import filled, fused, linear_graph
-from catad.support.late import late
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wires
@@ -42,7 +41,7 @@ class Gradient(D):
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         dom = b.space(x)
-        settled = late().at_space(self, dom) if self.argnums is not None else self
+        settled = upward.at_space(self, dom) if self.argnums is not None else self
         if settled is not self:
             return (yield settled, x)
         with b.at(x):
@@ -105,7 +104,7 @@ def by_argument(f: Any, argnums: Any, who: str) -> tuple[D, Argnums]:
     Where none are named they are all; of a plain Python function, and of what is made of one, it is the first.
     """
     term, given = morphism(f, who), checked_argnums(argnums)
-    return term, 0 if given is None and late().is_of_plain_function(term) else given
+    return term, 0 if given is None and upward.is_of_plain_function(term) else given
 
 
 @constructor(morphisms="f")

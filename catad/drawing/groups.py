@@ -8,12 +8,12 @@ which they can run make none either. Numbers that depend on nothing are part of 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence, Set
-from heapq import heapify, heappop, heappush
 from itertools import groupby
 from typing import Any, NamedTuple
 
 from catad.category.terms import D
 from catad.errors.places import Place, shown
+from catad.support.order import in_order
 
 MOST = 40  # boxes; of more lines, some become groups
 FEW = 4  # boxes that show too little: then groups are opened
@@ -84,22 +84,8 @@ def _by_call(steps: Sequence[Step], opened: set[Any], numbers: Set[int]) -> list
 def _in_order(groups: Sequence[Group]) -> list[Group]:
     """The groups in an order in which they can run, near to the one in which they stand."""
     writer = {k: n for n, group in enumerate(groups) for step in group.steps for k in step.outs}
-    missing = [{writer[k] for k in group.ins if k in writer} for group in groups]
-    readers: dict[int, list[int]] = {}
-    for n, needed in enumerate(missing):
-        for k in needed:
-            readers.setdefault(k, []).append(n)
-    ready = [n for n, needed in enumerate(missing) if not needed]
-    heapify(ready)
-    order = []
-    while ready:
-        n = heappop(ready)
-        order.append(groups[n])
-        for reader in readers.get(n, ()):
-            missing[reader].discard(n)
-            if not missing[reader]:
-                heappush(ready, reader)
-    return order
+    needs = {n: {writer[k] for k in group.ins if k in writer} for n, group in enumerate(groups)}
+    return [groups[n] for n in in_order(needs)]
 
 
 def _by_statement(groups: Sequence[Group], opened: Collection[str]) -> list[Group]:

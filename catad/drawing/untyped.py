@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from types import GeneratorType
 from typing import Any
 
+from catad.category.cartesian import Proj, Structural
 from catad.category.constant import Const
-from catad.category.rearrange import Proj, Structural
 from catad.category.terms import Compose, Cross, D, Fork, Id
 from catad.category.text import ordered
 from catad.drawing.graph import BOXES, KEEP, LAYERS, Graph, box_node, more_node, narrowed

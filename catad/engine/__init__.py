@@ -15,7 +15,4 @@ if TYPE_CHECKING:
     from catad.engine.backend import Engine as Engine
     from catad.engine.choice import register as register
 
-first_use(__name__, {
-    "engine.backend": "Engine",
-    "engine.choice": "register",
-})  # fmt: skip
+first_use(__name__)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from catad import errors
+from catad import errors, upward
 from catad.category.spaces import Space
 from catad.category.terms import D, MorphismLike, morphism
 from catad.engine.choice import compiling, languages, use_engine
 from catad.engine.program import program_of
-from catad.support.late import late
 
 
 def compile(f: MorphismLike, *at: Any, engine: str | None = None, **named: Any) -> D:
@@ -28,7 +27,7 @@ def compile(f: MorphismLike, *at: Any, engine: str | None = None, **named: Any) 
     True
     """
     f = morphism(f, "ct.compile")
-    _texts(*late().at_domain(f, at, named), name=engine)
+    _texts(*upward.at_domain(f, at, named), name=engine)
     return f
 
 
@@ -36,7 +35,7 @@ def source(f: D, language: str, *at: Any, **named: Any) -> str:
     """See `D.source`."""
     if language not in languages():
         raise errors.ArgumentError(errors.no_such("language to show code in", language, languages()))
-    made = _texts(*late().at_domain(f, at, named), None if language == "steps" else language)
+    made = _texts(*upward.at_domain(f, at, named), None if language == "steps" else language)
     if language == "steps":
         return "\n".join(f"{k}: {name}, {'compiled' if done else 'array code'}" for k, (name, done, _) in enumerate(made))
     return "\n".join(f"; stage {k}: {name}\n{text}" for k, (name, _, text) in enumerate(made) if text)

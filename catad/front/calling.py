@@ -14,7 +14,7 @@ import numpy as np
 
 from catad import errors
 from catad.category.cache import cache_of, cached
-from catad.category.rearrange import Proj, Structural
+from catad.category.cartesian import Proj, Structural
 from catad.category.spaces import Space, Tensor, flatten, rebuild, space_like
 from catad.category.terms import Compose, Cross, D, Fork, Id
 from catad.category.trip_counts import TripCountChanged, with_trip_counts

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from catad import errors
+from catad.category.cartesian import compose, exl, exr, it, proj
 from catad.category.constant import const
-from catad.category.rearrange import exl, exr, it, proj
 from catad.category.spaces import Product, Space
-from catad.category.terms import Compose, Cross, D, Fork, compose
+from catad.category.terms import Compose, Cross, D, Fork
 from catad.derivative.functors import Differential, ReverseDifferential, Tangent
 from catad.derivative.grad import Gradient
 from catad.traced.arrays.stand_in import apply_term, fresh

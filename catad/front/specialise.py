@@ -13,10 +13,10 @@ from functools import singledispatch
 from typing import Any, NamedTuple
 
 from catad import errors
+from catad.category.cartesian import Proj, Structural, compose, cross
 from catad.category.points import with_integers
-from catad.category.rearrange import Proj, Structural
 from catad.category.spaces import Product, Space, Tensor, rebuild
-from catad.category.terms import Compose, Cross, D, Fork, Id, compose, cross
+from catad.category.terms import Compose, Cross, D, Fork, Id
 from catad.derivative.functors import Differential, ReverseDifferential, Tangent
 from catad.derivative.grad import Factors, Gradient
 from catad.traced.function import Function
@@ -294,17 +294,14 @@ def _(term: Gradient, form: Form, dom: Space) -> Specialised:
     inner, _ = specialised(term.children[0], form, dom)
     if function_of(term) is None:
         return Gradient(inner, term.argnums), _picked(tangent_tree(form.tree, dom), term.argnums)
-    of_factors = tangent_tree(tuple_tree([form.trees[k] for k in form.dynamic]), _factored(form, dom))
+    factors = Product((dom,)) if len(form.dynamic) == 1 else dom
+    of_factors = tangent_tree(tuple_tree([form.trees[k] for k in form.dynamic]), factors)
     trees = dict(zip(form.dynamic, of_factors.parts, strict=True))
     if term.argnums is None:
         return Gradient(inner, None), tangent_tree(form.tree, dom)
     places = argument_numbers(term.argnums, form, term)
     tree = tuple_tree([trees[k] for k in places]) if isinstance(term.argnums, tuple) else trees[places[0]]
     return Gradient(inner, factor_numbers(term.argnums, places, form)), tree
-
-
-def _factored(form: Form, dom: Space) -> Space:
-    return Product((dom,)) if len(form.dynamic) == 1 else dom
 
 
 def _picked(tree: Tree, argnums: Factors) -> Tree | None:

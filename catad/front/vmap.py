@@ -20,7 +20,7 @@ from catad.linear.families.gather import spread_over
 from catad.traced.signature import Form, tree_of_space
 from catad.values.trees import Tree, entries_of, put_together
 from catad.vector.loops.batching import BatchedMap, element_of
-from catad.vector.shapes.shape import transpose
+from catad.vector.shapes.axes import moveaxis
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire, Wires
@@ -89,7 +89,7 @@ class Vmapped(D):
         if settled is not self:
             return (yield settled, x)
         ins, element, size = self._mapped(dom)
-        leaves = [wire if k is None else moved(b, wire, k, 0) for wire, k in zip(flatten(x), ins, strict=True)]
+        leaves = [wire if k is None else b.apply(moveaxis(k, 0), wire) for wire, k in zip(flatten(x), ins, strict=True)]
 
         def laid_out() -> Any:
             with at_point(element, lambda: None):
@@ -132,21 +132,12 @@ class Vmapped(D):
             wire = spread_over(b, wire, size)
         if not -wire.ndim <= axis < wire.ndim:
             raise errors.SpaceError(errors.no_axis_to_map(axis, wire.space, self))
-        return moved(b, wire, 0, axis + wire.ndim if axis < 0 else axis)
+        placed: Wire = b.apply(moveaxis(0, axis), wire)
+        return placed
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         axes = {"in_axes": as_given(self.ins), "out_axes": as_given(self.outs)}
         return call(vmap, name, part(self.f), **axes)
-
-
-def moved(b: Builder, wire: Wire, start: int, stop: int) -> Wire:
-    """An array with one axis at another place."""
-    if start == stop:
-        return wire
-    order = [k for k in range(wire.ndim) if k != start]
-    order.insert(stop, start)
-    made: Wire = b.apply(transpose(tuple(order)), wire)
-    return made
 
 
 @specialised.register

@@ -18,8 +18,6 @@ from catad.front.calling import restored
 from catad.interop.trees import Apart, gradients, is_array, library
 from catad.jacobians.at_point import taken_point, vjp
 
-__all__ = ["as_function"]
-
 
 def as_function(f: MorphismLike) -> Callable[..., Any]:
     """A function of JAX arrays that runs a morphism, or a Python function that `ct.function` can read.

@@ -19,8 +19,6 @@ from catad.jacobians.at_point import vjp
 from catad.support import current_engine
 from catad.values.device_views import shown
 
-__all__ = ["as_function"]
-
 
 def as_function(f: MorphismLike) -> Callable[..., Any]:
     """A function of PyTorch tensors that runs a morphism, or a Python function that `ct.function` can read.

@@ -12,10 +12,10 @@ from typing import Any, Literal, NamedTuple, overload
 
 from catad import errors
 from catad.category.cache import cached
+from catad.category.cartesian import exl, fork
 from catad.category.points import point_of
-from catad.category.rearrange import exl
 from catad.category.spaces import Product, Result, Space, Value, flatten, rebuild, space_like, space_of, tangent_space
-from catad.category.terms import D, MorphismLike, fork, morphism
+from catad.category.terms import D, MorphismLike, morphism
 from catad.category.trip_counts import with_trip_counts
 from catad.category.wiring import Builder, Wiring, at_point
 from catad.derivative.functors import Tangent, as_chain, fused, linear_graph

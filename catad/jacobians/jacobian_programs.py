@@ -18,7 +18,7 @@ from catad.category.spaces import Space, Tensor, tangent_space
 from catad.category.terms import D
 from catad.category.trip_counts import with_trip_counts
 from catad.category.wiring import Builder, Wire, at_point
-from catad.derivative.functors import as_chain, fused, linear_graph
+from catad.derivative.functors import as_chain, fused, linear_graph, network_at
 from catad.engine.counting import counting
 from catad.engine.program import Program
 from catad.front.calling import Point
@@ -118,8 +118,7 @@ def jacobian_at(
 
     def at_size(space: Space) -> Structure:
         term = at.term if front_of(f) is None else specialised(f, at.form, space)[0]
-        b = Builder()
-        return as_chain(linear_graph(b, fused(term, space), [b.wire(leaf) for leaf in space.leaves], by)[1])
+        return as_chain(network_at(term, space, by))
 
     def planned(structure: Structure, request: Request) -> Plan:
         return plan_at(sizes_of(f, by, request), at.dom, structure, request, at_size)

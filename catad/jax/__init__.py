@@ -1,5 +1,3 @@
 """Morphisms as functions of JAX: the public name of `catad.interop.jax`."""
 
 from catad.interop.jax import as_function as as_function
-
-__all__ = ["as_function"]

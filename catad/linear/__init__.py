@@ -38,12 +38,4 @@ if TYPE_CHECKING:
     from catad.linear.structure import Structure as Structure
     from catad.linear.structure import family as family
 
-first_use(__name__, {
-    "linear.constructors": """
-        block cross cumulative_sum dense einsum fork gather identity join matrix_free outer recurrence scale scatter_add
-        sparse zero""",
-    "linear.map": "LinearMap",
-    "linear.products": "left product_rule right",
-    "linear.solving.solver": "Solver",
-    "linear.structure": "Structure family",
-})  # fmt: skip
+first_use(__name__)

@@ -17,7 +17,7 @@ from catad.linear.families.block import Block, Zero, diagonal_block
 from catad.linear.families.block import assemble as _assemble
 from catad.linear.families.delta import delta
 from catad.linear.families.delta import identity as _identity
-from catad.linear.families.gather import Gather, ScatterAdd, rows_of
+from catad.linear.families.gather import Gather, rows_of
 from catad.linear.families.matrix_free import MatrixFree
 from catad.linear.families.recurrence import ONE, Recurrence
 from catad.linear.families.reindex import Reindex, axis
@@ -455,11 +455,3 @@ def _train(k: Any) -> Any:
 
 def _run(k: Any, m: Any) -> LinearMap:
     return as_map(m) if isinstance(k, D) and len(k) == 0 else as_map(k(m))
-
-
-__all__ = [
-    "ScatterAdd", "Train", "block", "compForward", "compReverse", "cross", "cumulative_sum", "dense", "einsum", "fork",
-    "gather",
-    "identity", "inl", "inr", "jam", "join", "matrix_free", "outer", "recurrence", "scale", "scatter_add", "sparse",
-    "zero",
-]  # fmt: skip

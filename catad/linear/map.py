@@ -14,7 +14,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from catad import errors
+from catad import errors, upward
 from catad.category.spaces import Result, Space, Tensor, Value, flatten, rebuild, space_of
 from catad.category.terms import D
 from catad.category.wiring import Wire
@@ -26,7 +26,6 @@ from catad.linear.matrix.operator import Operator
 from catad.linear.matrix.repeated_todense import Expected
 from catad.linear.products import Shared, multiply, operations
 from catad.linear.structure import Structure
-from catad.support.late import late
 from catad.values.arrays import Array, as_array, as_number, common_module, is_weak, kept, sealed
 from catad.values.trees import Tree
 
@@ -102,7 +101,7 @@ class LinearMap(Operator):
                 return self._retyped(leaves[0].dtype)(x)
             raise errors.SpaceError(errors.not_in_domain(space_of(x), self.dom, self))
         xp = common_module([*found, *self.slots])
-        value: Result = rebuild(self.cod, late().run_structure(self.structure, xp, self.slots, found))
+        value: Result = rebuild(self.cod, upward.run_structure(self.structure, xp, self.slots, found))
         return value
 
     def _argument(self, leaves: list[Any]) -> list[Any] | None:
@@ -195,7 +194,7 @@ class LinearMap(Operator):
         return f"{self.kind} {spaces}, stored {_count(self.stored)}, dense {_count(dense)}"
 
     def _repr_svg_(self) -> str:
-        return late().pattern(self, caption=True)
+        return upward.pattern(self, caption=True)
 
     # -- algebra
 
@@ -316,7 +315,7 @@ class LinearMap(Operator):
         product = multiply(first.structure, second.structure, _shared(first, second))
         if product is None:
             return first >> second
-        slots = late().run_product(product, first, second)
+        slots = upward.run_product(product, first, second)
         return linear_map(first.dom, second.cod, product.structure, slots)
 
 

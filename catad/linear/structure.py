@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, dataclass_transform
 
 import numpy as np
 
-from catad import errors
+from catad import errors, upward
 from catad.category.spaces import Tensor
 from catad.linear.matrix.patterns import UNKNOWN, Grid
-from catad.support.late import late
 from catad.support.lru import hashed_once
 
 if TYPE_CHECKING:
@@ -364,7 +363,7 @@ def cast(wire: Wire, dtype: np.dtype[Any]) -> Wire:
     """The wire converted to a dtype: what leaves a linear map has the dtype of its space."""
     if wire.dtype == dtype:
         return wire
-    converted: Wire = wire.builder.apply(late().astype(dtype), wire)
+    converted: Wire = wire.builder.apply(upward.astype(dtype), wire)
     return converted
 
 

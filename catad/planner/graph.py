@@ -11,7 +11,6 @@ Sets of vertices are Python integers, bit v for vertex v.
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,8 +21,10 @@ import numpy as np
 
 from catad import errors
 from catad.category.terms import D, is_function, morphism
+from catad.derivative.functors import network_at
 from catad.linear.structure import Structure
-from catad.planner.planned_program import subject_at, tangent_network
+from catad.planner.planned_program import subject_at
+from catad.support.order import in_order
 
 SHORT = 512  # bits up to which peeling off the lowest one is faster than unpacking bytes
 FEW = 24  # members up to which it is so in any set
@@ -151,7 +152,7 @@ class Graph:
         """
         if not isinstance(f, D) and not is_function(f):
             raise errors.PlanError(errors.no_program(f))
-        network = tangent_network(*subject_at(morphism(f, "ct.Graph.of"), primals_or_spaces))
+        network = network_at(*subject_at(morphism(f, "ct.Graph.of"), primals_or_spaces))
         edges = [(ins[column], outs[row]) for (structure, _), ins, outs in network.nodes for row, column in _entries(structure)]
         outputs = [k for k in network.outputs if k >= 0]
         sizes = [max(1, math.prod(space.shape)) for space in network.wires]
@@ -170,10 +171,9 @@ class Graph:
 
     def topological(self) -> list[int]:
         """All vertices, each after its predecessors, the smallest number first where there is a choice."""
-        missing = {v: before.bit_count() for v, before in enumerate(self.preds)}
-        found = topological(missing, lambda v: members(self.succs[v]))
-        if len(found) < len(missing):
-            raise errors.PlanError(errors.cyclic_graph(_cycle(self.preds, missing)))
+        found = in_order({v: members(before) for v, before in enumerate(self.preds)})
+        if len(found) < len(self.preds):
+            raise errors.PlanError(errors.cyclic_graph(_cycle(self.preds, found)))
         return found
 
     def __repr__(self) -> str:
@@ -200,27 +200,9 @@ def _known(v: int, n: int, where: str) -> int:
     return int(v)
 
 
-def topological(missing: dict[int, int], after: Callable[[int], Iterable[int]]) -> list[int]:
-    """The vertices, each after those before it, the smallest number first where there is a choice; none behind a cycle.
-
-    `missing` has the number of edges into each, and keeps those from vertices that are not in the order.
-    """
-    ready = [v for v, count in missing.items() if not count]
-    heapq.heapify(ready)
-    found = []
-    while ready:
-        v = heapq.heappop(ready)
-        found.append(v)
-        for target in after(v):
-            missing[target] -= 1
-            if not missing[target]:
-                heapq.heappush(ready, target)
-    return found
-
-
-def _cycle(preds: Sequence[int], missing: dict[int, int]) -> list[int]:
+def _cycle(preds: Sequence[int], reached: Sequence[int]) -> list[int]:
     """A cycle among the vertices that no topological order reached."""
-    stuck = set_of(v for v, count in missing.items() if count)
+    stuck = ((1 << len(preds)) - 1) & ~set_of(reached)
     v = members(stuck)[0]
     seen: dict[int, int] = {}
     path: list[int] = []

@@ -5,7 +5,8 @@ from __future__ import annotations
 import heapq
 import math
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 
@@ -29,15 +30,14 @@ class Work:
         if self.left < 0:
             raise OutOfWork
 
-    def lend(self, units: float) -> Work:
-        """Some of the work, for a step that may leave some of it."""
-        lent = Work(min(units, self.left))
-        self.left -= lent.left
-        return lent
-
-    def take_back(self, lent: Work) -> None:
-        """Takes back the work that a step left (or adds what it spent beyond its part)."""
-        self.left += lent.left
+    @contextmanager
+    def lent(self, units: float) -> Iterator[Work]:
+        """Some of the work, for a step that ends with it; what it leaves is taken back (or what it spent beyond is added)."""
+        part = Work(min(units, self.left))
+        self.left -= part.left
+        with suppress(OutOfWork):
+            yield part
+        self.left += part.left
 
 
 def greedy_order(

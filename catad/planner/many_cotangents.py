@@ -41,7 +41,7 @@ def plan_rows(structure: Structure, count: int, request: Request) -> Plan:
     last = rows(structure.cod, count)
     n = len(structure.slots)
     numbers = tuple(range(n, n + len(last.slots)))
-    return plan_structure(chain([(structure, tuple(range(n))), (last, numbers)]), request=request)
+    return plan_structure(chain([(structure, tuple(range(n))), (last, numbers)]), request)
 
 
 def pulled_back(structure: Structure, xp: Any, slots: Sequence[Any], cotangents: Sequence[Any], count: int) -> list[Any]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from catad import errors
+from catad import errors, upward
 from catad.category.cache import cached
 from catad.category.spaces import Space, Value
 from catad.category.terms import D, MorphismLike, morphism
@@ -21,19 +21,17 @@ from catad.linear.structure import Structure
 from catad.planner.chains import cache
 from catad.planner.chains.bracketing import Bracketing
 from catad.planner.chains.factors import Factors, difference, factors_of
-from catad.planner.costs.cost import Cost, least_of, short_of_memory
+from catad.planner.costs.cost import Cost, least_of
 from catad.planner.costs.sizes import LaidOut, Sizes
-from catad.planner.graph import Graph
-from catad.planner.memory.memory_limit import Counted, counted, gradient_map, is_limited, within
+from catad.planner.memory.memory_limit import Counted, gradient_map, is_limited, within
 from catad.planner.memory.recompute import fitting, with_checkpoints
 from catad.planner.memory.schedule import Runs
 from catad.planner.memory.stages import staged
 from catad.planner.planned_program import Origin, derivative, factors_of_list, factors_of_maps, origin_of, subject_at
 from catad.planner.reports import exchange
 from catad.planner.reports.of_plan import Reports
-from catad.planner.request import WANTS, CostGiven, Mode, Nested, Request, Result, Want, checked, model_of
+from catad.planner.request import WANTS, CostGiven, Mode, Nested, Request, Result, Want, checked
 from catad.planner.strategy import Runnable, Step, Strategy, with_peak
-from catad.support.late import late
 from catad.support.lru import remembered
 from catad.values.arrays import common_module
 from catad.vector.loops.snapshots import Rooms
@@ -229,7 +227,7 @@ class Plan(Reports):
             raise errors.PlanError(errors.plan_without_morphism())
         if self._is_gradient:
             return gradient_map(self.program.term, primals)
-        _, linear = late().linearize(self.program.term, *primals)
+        _, linear = upward.linearize(self.program.term, *primals)
         return self.multiply(linear)
 
     @property
@@ -282,10 +280,9 @@ class Plan(Reports):
         >>> ct.Plan.from_json(text, f, ct.f64[5])
         <plan R^5 -> R^5, 2 factors: 5 operations, optimal>
         """
-        written = exchange.read(text)
-        if isinstance(program, Plan):
-            return exchange.chosen(written, _asked_again(program, written, cost))
-        return exchange.chosen(written, _asked_anew(program, primals_or_spaces, written, cost))
+        from catad.planner.from_text import plan_of
+
+        return plan_of(text, program, primals_or_spaces, cost)
 
     # -- reports
 
@@ -303,7 +300,7 @@ class Plan(Reports):
 
 
 def plan(
-    f_or_chain: MorphismLike | LinearMap | Sequence[LinearMap | Structure | tuple[int, int]],
+    f_or_chain: MorphismLike | LinearMap | Structure | Sequence[LinearMap | Structure | tuple[int, int]],
     *primals_or_spaces: Any,
     want: Want = "jacobian",
     mode: Mode | Nested = "auto",
@@ -354,9 +351,9 @@ def plan(
         raise errors.PlanError(errors.not_for_a_chain(f_or_chain))
     if isinstance(f_or_chain, (LinearMap, Structure)):
         structure = f_or_chain.structure if isinstance(f_or_chain, LinearMap) else f_or_chain
-        return plan_structure(structure, request=request)
+        return plan_structure(structure, request)
     factors = factors_of_list(f_or_chain)
-    return _plan_factors(factors, request.for_chain(len(factors.parts)))
+    return plan_factors(factors, request.for_chain(len(factors.parts)))
 
 
 def _of_program(given: D, primals_or_spaces: Sequence[Any], want: Want, request: Request) -> Plan:
@@ -364,19 +361,19 @@ def _of_program(given: D, primals_or_spaces: Sequence[Any], want: Want, request:
     f, dom = subject_at(given, primals_or_spaces)
 
     def made() -> Plan:
-        source = _source(f, dom, want, request)
+        source = source_of(f, dom, want, request)
         if want == "jacobian" and is_limited(source, dom, request):
-            return _gradient(source, dom, request, within(source, dom, request.memory or 0, request.model))
+            return planned_gradient(source, dom, request, within(source, dom, request.memory or 0, request.model))
         try:
-            planned = _planned(source, dom, want, request)
+            found = planned(source, dom, want, request)
         except errors.PlanError as error:
             if least_of(error) is None or request.mode != "auto":
                 raise
-            return fitting(source, dom, request, lambda runs: _planned(source, dom, want, request, runs), error)
-        assert planned.structure is not None
+            return fitting(source, dom, request, lambda runs: planned(source, dom, want, request, runs), error)
+        assert found.structure is not None
         own = given if want == "jacobian" else grad(given)
-        sizes_of(own, None, request).note(dom, planned.structure, request, planned._multiplied)
-        return replace(planned, origin=origin)
+        sizes_of(own, None, request).note(dom, found.structure, request, found._multiplied)
+        return replace(found, origin=origin)
 
     origin = origin_of(given, primals_or_spaces, dom, want == "hessian")
     key = ("plan", origin.form, dom, want, request)
@@ -387,23 +384,23 @@ def _of_program(given: D, primals_or_spaces: Sequence[Any], want: Want, request:
     return cached(given, key, made)
 
 
-def _source(f: D, dom: Space, want: Want, request: Request) -> D:
+def source_of(f: D, dom: Space, want: Want, request: Request) -> D:
     """The program whose derivative is planned; for a limit of memory in parts, of which some may be computed again."""
     source = f if want == "jacobian" else grad(f)
     return source if request.memory is None else staged(source, dom)
 
 
-def _planned(source: D, dom: Space, want: Want, request: Request, runs: Runs = (), rooms: Rooms = ()) -> Plan:
+def planned(source: D, dom: Space, want: Want, request: Request, runs: Runs = (), rooms: Rooms = ()) -> Plan:
     """The plan for the derivative of a term; one that recomputes something is not known to be the best."""
     term = with_checkpoints(source, runs, dom, rooms) if runs or rooms else source
-    made = plan_structure(derivative(term, dom), request=request)
+    made = plan_structure(derivative(term, dom), request)
     made = replace(made, program=PlannedMorphism(term, dom, source, want, runs, rooms))
     return replace(made, strategy=replace(made.strategy, exact=False)) if made.recomputes else made
 
 
-def _gradient(source: D, dom: Space, request: Request, found: Counted) -> Plan:
+def planned_gradient(source: D, dom: Space, request: Request, found: Counted) -> Plan:
     """The plan for a gradient within a limit of memory: its peak is that of value and pullback."""
-    made = _planned(source, dom, "jacobian", replace(request, memory=None), found.runs, found.rooms)
+    made = planned(source, dom, "jacobian", replace(request, memory=None), found.runs, found.rooms)
     return replace(made, strategy=with_peak(made._multiplied, found.peak), request=replace(made.request, memory=request.memory))
 
 
@@ -417,71 +414,11 @@ def plan_at(sizes: Sizes, dom: Space, structure: Structure, request: Request, la
     return Plan(sizes.plan_at(dom, structure, request, lay_out), replace(request, mode="auto"), structure)
 
 
-def _as_written(source: D, dom: Space, want: Want, request: Request, runs: Runs, rooms: Rooms) -> Plan:
-    """The plan with the runs and the rooms of a text; it must fit the memory."""
-    if want != "jacobian" or not is_limited(source, dom, request):
-        return _planned(source, dom, want, request, runs, rooms)
-    found = counted(source, dom, runs, rooms)
-    if found.peak > (request.memory or 0):
-        raise short_of_memory(request.memory, found.peak, False)
-    return _gradient(source, dom, request, found)
-
-
-def _asked_again(base: Plan, written: exchange.Written, cost: CostGiven | None) -> Plan:
-    """A plan for what another plan is for, planned as a text asks; that plan itself where it was asked for so."""
-    if not isinstance(base.strategy, Runnable):
-        _check_sized(cost)
-        return base
-    request = written.request(cost, base.request)
-    program = base.program
-    if program is not None and written.want not in (None, program.want):
-        raise errors.PlanError(errors.bad_field("request.want", written.want, f'"{program.want}", as of the plan given'))
-    known: tuple[Runs, Rooms] = ((), ()) if program is None else (program.recomputed, program.rooms)
-    again = written.again(program and program.source, program and program.dom, known)
-    same_mode = written.mode in (base.mode, "by hand")
-    if same_mode and base.request == replace(request, mode="auto") and again == known:
-        return base
-    if program is not None:
-        return _as_written(program.source, program.dom, program.want, request, *again)
-    return _plan_factors(base.chain, request) if base.structure is None else plan_structure(base.structure, request=request)
-
-
-def _asked_anew(subject: Any, primals_or_spaces: Sequence[Any], written: exchange.Written, cost: CostGiven | None) -> Plan:
-    """A plan for what was planned, planned as a text asks."""
-    if isinstance(subject, Graph) or (written.is_chain and not isinstance(subject, (D, LinearMap))):
-        _check_sized(cost)
-        from catad.planner.problems import chain_plan, graph_plan
-
-        if isinstance(subject, Graph):
-            return graph_plan.plan_graph(subject)
-        return chain_plan.plan_chain(subject, memory=written.asked.get("memory"))
-    model = "time" if isinstance(subject, (D, LinearMap)) else "operations"
-    request = written.request(cost, Request(model=None if model == "operations" else model_of(model)))
-    if isinstance(subject, D):
-        want = written.want or "jacobian"
-        term, dom = subject_at(subject, primals_or_spaces)
-        source = _source(term, dom, want, request)
-        return _as_written(source, dom, want, request, *written.again(source, dom))
-    written.again(None, None)
-    given: CostGiven = "operations" if request.model is None else request.model
-    asked = {name: getattr(request, name) for name in ("mode", "memory", "budget", "explicit", "result")}
-    return plan(subject, *primals_or_spaces, cost=given, **asked)
-
-
-def _check_sized(cost: CostGiven | None) -> None:
-    if cost not in (None, "operations"):
-        raise errors.PlanError(errors.no_cost_for_sizes(cost))
-
-
-def plan_structure(structure: Structure, mode: Any = "auto", request: Request | None = None) -> Plan:
-    """The plan for a structure: a chain, a network (by its stages, or its graph), or a single map, whose plan has no step.
-
-    `mode` is "auto", "forward", "reverse", "elimination" or a bracketing; or all that is asked for is a `request`. Kept by both.
-    """
-    asked = Request(mode) if request is None else request
-    if not isinstance(asked.mode, str):
-        asked = asked.for_chain(len(factors_of(structure).parts))
-    return _plan_structure(structure, asked)
+def plan_structure(structure: Structure, request: Request) -> Plan:
+    """The plan for a structure: a chain, a network (by its stages, or its graph), or a single map, whose plan has no step."""
+    if not isinstance(request.mode, str):
+        request = request.for_chain(len(factors_of(structure).parts))
+    return _plan_structure(structure, request)
 
 
 @remembered
@@ -490,12 +427,12 @@ def _plan_structure(structure: Structure, request: Request) -> Plan:
 
 
 @remembered
-def _plan_factors(factors: Factors, request: Request) -> Plan:
+def plan_factors(factors: Factors, request: Request) -> Plan:
     return Plan(cache.of_factors(factors, request), replace(request, mode="auto"))
 
 
 def forget() -> None:
     """Forget all plans that are kept."""
     _plan_structure.cache_clear()
-    _plan_factors.cache_clear()
+    plan_factors.cache_clear()
     cache.forget()

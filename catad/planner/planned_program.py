@@ -8,14 +8,12 @@ from typing import Any, NamedTuple
 from catad import errors
 from catad.category.spaces import Space, Tensor, rebuild, space_like
 from catad.category.terms import D
-from catad.category.wiring import Builder
-from catad.derivative.functors import as_chain, fused, linear_graph
+from catad.derivative.functors import as_chain, network_at
 from catad.derivative.grad import grad
 from catad.front.calling import taken
 from catad.front.domains import at_domain
 from catad.front.specialise import front_of, specialised
 from catad.linear.map import LinearMap
-from catad.linear.network import Network
 from catad.linear.structure import Placed, Structure
 from catad.planner.chains.factors import Factors, Part, spaces_text
 from catad.planner.costs.cost import matrix
@@ -61,16 +59,9 @@ def lengths_of(factors: Factors) -> list[int] | None:
     return [sizes[0][1], *[rows for rows, _ in sizes]] if factors == factors_of_list(sizes) else None
 
 
-def tangent_network(term: D, dom: Space) -> Network:
-    """The derivative of a program at a space as a graph of structured maps."""
-    b = Builder()
-    _, network, _ = linear_graph(b, fused(term, dom), [b.wire(space) for space in dom.leaves])
-    return network
-
-
 def derivative(term: D, dom: Space) -> Structure:
     """The structure of the derivative at a space, as `linearize` makes it."""
-    network = tangent_network(term, dom)
+    network = network_at(term, dom)
     if not network.dom or not network.cod:
         raise errors.DerivativeError(errors.integers_alone(dom, term))
     return as_chain(network)

@@ -35,12 +35,4 @@ def _own_box(name: str) -> Any:
     return internal_classes().get(name)
 
 
-first_use(__name__, {
-    "category.boxes": "Primitive box",
-    "linear.structure": "Rule",
-    "primitive.function": "function",
-    "primitive.linear": "linear",
-    "primitive.pointwise": "pointwise",
-    "primitive.rules": "rule_from",
-    "category.wiring": "Box Builder Wire Wiring",
-}, others=_own_box)  # fmt: skip
+first_use(__name__, others=_own_box)

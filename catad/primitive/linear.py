@@ -11,8 +11,8 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from catad import errors
+from catad.category.cartesian import exr
 from catad.category.constructors import constructor
-from catad.category.rearrange import exr
 from catad.category.spaces import Space, Tensor, Unit
 from catad.category.terms import D
 from catad.linear.families.matrix_free import MatrixFree, space_of_leaves

@@ -57,22 +57,4 @@ if TYPE_CHECKING:
     from catad.scalar.vocabulary import operations as operations
     from catad.scalar.vocabulary import vocabulary as vocabulary
 
-first_use(__name__, {
-    "errors": "NeedsTree",
-    "scalar.single_function": "dtypes_alone parameters types_alone",
-    "scalar.printing.array_code": "array_function array_source",
-    "scalar.reading.bytecode": "refuse_kind",
-    "scalar.dtypes": "Type promote result_types typed",
-    "scalar.duals": "partials value_and_partials",
-    "scalar.ir": "Function Loop Node Tree const constant leaf_count leaves param postorder tree_of unflatten",
-    "scalar.printing.llvm": "llvm_function",
-    "scalar.printing.llvm_writer": "LlvmFunction",
-    "scalar.reading.loops": "STOP_FLAG pruned",
-    "scalar.ops": "OPS",
-    "scalar.reading.read": "read",
-    "scalar.recognise": "commutes recognise",
-    "scalar.derivative_rules": "CHOICES PARTIALS",
-    "scalar.reading.signatures": "arity_of",
-    "scalar.simplify": "apply cast substitute truth",
-    "scalar.vocabulary": "Word operations vocabulary",
-})  # fmt: skip
+first_use(__name__)

@@ -13,44 +13,28 @@ gather, a store makes a new version of its array. So kernels have derivatives of
 array([0., 1., 2., 3.])
 """
 
-from catad.simt.intrinsics import (
-    atomic,
-    blockDim,
-    blockIdx,
-    grid,
-    gridDim,
-    gridsize,
-    laneid,
-    local,
-    shared,
-    shfl_down_sync,
-    shfl_sync,
-    shfl_up_sync,
-    shfl_xor_sync,
-    syncthreads,
-    syncwarp,
-    threadIdx,
-    warpSize,
-    warpsize,
-)
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "atomic",
-    "blockDim",
-    "blockIdx",
-    "grid",
-    "gridDim",
-    "gridsize",
-    "laneid",
-    "local",
-    "shared",
-    "shfl_down_sync",
-    "shfl_sync",
-    "shfl_up_sync",
-    "shfl_xor_sync",
-    "syncthreads",
-    "syncwarp",
-    "threadIdx",
-    "warpSize",
-    "warpsize",
-]
+from catad.support.lazy_names import first_use
+
+if TYPE_CHECKING:
+    from catad.simt.intrinsics import atomic as atomic
+    from catad.simt.intrinsics import blockDim as blockDim
+    from catad.simt.intrinsics import blockIdx as blockIdx
+    from catad.simt.intrinsics import grid as grid
+    from catad.simt.intrinsics import gridDim as gridDim
+    from catad.simt.intrinsics import gridsize as gridsize
+    from catad.simt.intrinsics import laneid as laneid
+    from catad.simt.intrinsics import local as local
+    from catad.simt.intrinsics import shared as shared
+    from catad.simt.intrinsics import shfl_down_sync as shfl_down_sync
+    from catad.simt.intrinsics import shfl_sync as shfl_sync
+    from catad.simt.intrinsics import shfl_up_sync as shfl_up_sync
+    from catad.simt.intrinsics import shfl_xor_sync as shfl_xor_sync
+    from catad.simt.intrinsics import syncthreads as syncthreads
+    from catad.simt.intrinsics import syncwarp as syncwarp
+    from catad.simt.intrinsics import threadIdx as threadIdx
+    from catad.simt.intrinsics import warpSize as warpSize
+    from catad.simt.intrinsics import warpsize as warpsize
+
+first_use(__name__)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from catad import errors
+from catad import errors, upward
 from catad.category.cache import cached
 from catad.category.constant import Constant
 from catad.category.constructors import integer
@@ -29,7 +29,6 @@ from catad.simt.lower import Found, Lowering
 from catad.simt.races import count_of, guarded
 from catad.simt.read import Dims, read_kernel
 from catad.simt.thread_axes import Lanes, lanes_of
-from catad.support.late import late
 from catad.values.frozen_functions import Frozen
 
 if TYPE_CHECKING:
@@ -223,7 +222,7 @@ class Launch(D):
         x[i - 1]  line 5  read  shifted view; reverse: view, no atomics (index i - 1, one thread a cell)
         y[i]  line 5  store  plain stores; reverse: view, no atomics (index i, one thread a cell)
         """
-        term, space = late().at_domain(self, args, {})
+        term, space = upward.at_domain(self, args, {})
         assert isinstance(term, Launch)
         return explained(term.sites(space))
 

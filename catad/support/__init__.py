@@ -1,1 +1,1 @@
-"""What every room uses: names that are loaded at their first use, the one way up, bounded caches, help of values."""
+"""What every room uses: names that are loaded at their first use, bounded caches, orders, help of values."""

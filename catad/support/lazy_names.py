@@ -1,20 +1,21 @@
 """Packages whose names are loaded at their first use, so that a process waits only for what it uses.
 
-`first_use(__name__, {module: names})` makes a module one that looks a missing name up in the table. Type checkers read imports
-under `TYPE_CHECKING` that say the same; `tests/docs/test_layers.py` compares the two.
+A module imports its names under `TYPE_CHECKING`, as type checkers read it. `first_use(__name__)` runs the module once more with
+imports that only note the place of each name, and makes it one that looks a missing name up there.
 """
 
 from __future__ import annotations
 
+import builtins
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 
 class Package(ModuleType):
-    """A module with such a table: `_places` says of a name its module and its name there."""
+    """A module with such names: `_places` says of a name its module and its name there."""
 
     _places: dict[str, tuple[str, str]]
     _beside: tuple[str, ...]
@@ -24,7 +25,7 @@ class Package(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name in self._places:
             module, own = self._places[name]
-            found = getattr(import_module(module), own) if own else import_module(module)
+            found = getattr(import_module(module), own)
         else:
             found = None if name.startswith("_") else _submodule(f"{self.__name__}.{name}") or self._others(name)
         if found is None:
@@ -34,7 +35,7 @@ class Package(ModuleType):
 
     def __setattr__(self, name: str, value: Any) -> None:
         """A submodule that is imported does not hide the public name that it has, such as `ct.linear.block`."""
-        if name not in self._places or not isinstance(value, ModuleType) or not self._places[name][1]:
+        if name not in self._places or not isinstance(value, ModuleType):
             super().__setattr__(name, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -46,21 +47,31 @@ class Package(ModuleType):
         return [*self.__all__, *self._beside]
 
 
-def first_use(
-    package: str, table: dict[str, str], beside: tuple[str, ...] = (), others: Callable[[str], Any] = lambda name: None
-) -> None:
-    """Give a module names from other modules, loaded at their first use; `__all__` is all but those `beside`.
+_TOOLS = ("typing", __name__)  # no names of theirs are passed on
 
-    The table has names by module, below `catad`; `old:new` is a name with another one here, and a module without names is itself
-    one of them. `others` finds names that no table has, or None.
+
+class _Place(tuple[str, str]):
+    """A module and a name in it, where imports are only noted; what is done with them is not done twice."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None: ...
+
+
+def _noted(module: str, _globals: Any, _locals: Any, names: tuple[str, ...] | None, _level: int) -> SimpleNamespace:
+    """An `__import__` that loads nothing."""
+    return SimpleNamespace(**{name: _Place((module, name)) for name in names or ()})
+
+
+def first_use(package: str, beside: tuple[str, ...] = (), others: Callable[[str], Any] = lambda name: None) -> None:
+    """Give the module that calls it the names that it imports for type checkers, loaded at their first use.
+
+    `__all__` is all of them but those `beside`. `others` finds names that are not imported, or None.
     """
-    places = {}
-    for module, names in table.items():
-        for name in names.split() or [f":{module.rpartition('.')[2]}"]:
-            own, _, new = name.partition(":")
-            places[new or own] = f"catad.{module}", own
     made: Any = sys.modules[package]
-    made.__dict__.update(_places=places, _beside=beside, _others=others, __all__=sorted(places.keys() - set(beside)))
+    seen: dict[str, Any] = {"__builtins__": {**vars(builtins), "__import__": _noted}}
+    exec(sys._getframe(1).f_code, seen)
+    found = {name: one for name, one in seen.items() if isinstance(one, _Place) and name[0] != "_" and one[0] not in _TOOLS}
+    places = {name: place for name, place in found.items() if place[0] != package}  # the others are submodules
+    made.__dict__.update(_places=places, _beside=beside, _others=others, __all__=sorted(found.keys() - set(beside)))
     made.__class__ = Package
 
 

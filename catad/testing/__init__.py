@@ -11,35 +11,25 @@ a kernel by real threads, and `check_races` compares all accesses of a launch. A
 >>> ct.testing.check_laws(ct.D(lambda x: (x * x, ct.scale(2 * x))), 3.0)
 """
 
-from catad.testing import readings as _readings  # registers its law
-from catad.testing.functions import check_function
-from catad.testing.grads import check_grads
-from catad.testing.laws import LAWS, Law, check_laws
-from catad.testing.linear_maps import check_linear_map
-from catad.testing.monoids import check_monoid
-from catad.testing.races import check_races
-from catad.testing.strategies import chains, linear_maps, points, spaces, terms
-from catad.testing.threads import threads
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "LAWS",
-    "Law",
-    "chains",
-    "check_function",
-    "check_grads",
-    "check_laws",
-    "check_linear_map",
-    "check_monoid",
-    "check_races",
-    "linear_maps",
-    "points",
-    "spaces",
-    "terms",
-    "threads",
-]
-del _readings
+from catad.support.lazy_names import first_use
+from catad.testing import readings as _readings  # noqa: F401, it registers its law
 
+if TYPE_CHECKING:
+    from catad.testing.functions import check_function as check_function
+    from catad.testing.grads import check_grads as check_grads
+    from catad.testing.laws import LAWS as LAWS
+    from catad.testing.laws import Law as Law
+    from catad.testing.laws import check_laws as check_laws
+    from catad.testing.linear_maps import check_linear_map as check_linear_map
+    from catad.testing.monoids import check_monoid as check_monoid
+    from catad.testing.races import check_races as check_races
+    from catad.testing.strategies import chains as chains
+    from catad.testing.strategies import linear_maps as linear_maps
+    from catad.testing.strategies import points as points
+    from catad.testing.strategies import spaces as spaces
+    from catad.testing.strategies import terms as terms
+    from catad.testing.threads import threads as threads
 
-def __dir__() -> list[str]:
-    """The public names only."""
-    return list(__all__)
+first_use(__name__)

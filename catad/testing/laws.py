@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from catad import errors
+from catad.category.cartesian import assoc_l, assoc_r, compose, cross, dup, exl, exr, fork, it, proj, swap
 from catad.category.constant import const
-from catad.category.rearrange import assoc_l, assoc_r, dup, exl, exr, it, proj, swap
 from catad.category.spaces import Product, Space, Tensor, Value, flatten, rebuild, space_of
-from catad.category.terms import D, compose, cross, fork, identity, morphism
+from catad.category.terms import D, identity, morphism
 from catad.category.wiring import wire
 from catad.derivative.functors import differential, reverse_differential, tangent
 from catad.support.help import documented

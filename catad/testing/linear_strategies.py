@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from catad.category.rearrange import exr
+from catad.category.cartesian import exr, fork
 from catad.category.spaces import Product, Space, Tensor
-from catad.category.terms import D, fork, identity
+from catad.category.terms import D, identity
 from catad.jacobians.at_point import linearize
 from catad.linear import constructors as make
 from catad.linear.map import LinearMap

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors
+from catad.category.cartesian import compose
 from catad.category.spaces import Product, Space, Tensor, Value, rebuild
-from catad.category.terms import D, compose
+from catad.category.terms import D
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from catad.category.cartesian import assoc_l, assoc_r, compose, cross, dup, exl, exr, fork, proj, swap
 from catad.category.constant import const
-from catad.category.rearrange import assoc_l, assoc_r, dup, exl, exr, proj, swap
 from catad.category.spaces import Product, Space, Tensor
-from catad.category.terms import D, compose, cross, fork, identity
+from catad.category.terms import D, identity
 from catad.linear.constructors import dense, scale
 from catad.testing.strategies import array, hypothesis
 from catad.vector.bins.histogram import histogram

@@ -23,14 +23,4 @@ if TYPE_CHECKING:
     from catad.traced.control.loop_outputs import item as item
     from catad.traced.control.loop_outputs import whole as whole
 
-first_use(__name__, {
-    "traced.control.branch": "Bound Branch choose_values",
-    "traced.control.comprehensions": "comprehended",
-    "traced.control.counted_loops": "CountedLoop",
-    "traced.arrays.indexing": "getitem",
-    "traced.control.join_paths": "joined_paths",
-    "traced.control.loop": "ForLoop Names WhileLoop",
-    "traced.control.loop_outputs": "item whole",
-    "traced.arrays.slicing": "has_traced_bounds",
-    "traced.control.loop_items": "TracedRange",
-})  # fmt: skip
+first_use(__name__)

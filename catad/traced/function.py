@@ -17,11 +17,10 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from catad import errors
+from catad import errors, upward
 from catad.category.spaces import Product, Space, rebuild
 from catad.category.terms import D
 from catad.category.wiring import share
-from catad.support.late import late
 from catad.support.lru import Recent
 from catad.traced.arrays.layout import in_c_order
 from catad.traced.arrays.naming import captured
@@ -178,7 +177,7 @@ class Function(D):
         """The program at a space, at the spaces of the arguments, or at those of example values."""
         if len(args) == 1 and not kwargs and isinstance(args[0], Space):
             return self.program(args[0])
-        made: Program = late().program_at(self, args, kwargs)
+        made: Program = upward.program_at(self, args, kwargs)
         return made
 
     def program(self, dom: Space, form: Form | None = None) -> Program:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from catad import errors
+from catad import errors, upward
 from catad.category.boxes import Primitive
 from catad.category.spaces import Space, Tensor, product
 from catad.category.terms import D
@@ -17,7 +17,6 @@ from catad.linear.batch import batch
 from catad.linear.families.block import assemble
 from catad.linear.families.gather import spread_over
 from catad.linear.structure import Rule
-from catad.support.late import late
 from catad.support.lru import remembered
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ class Decomposed(Primitive):
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         """The derivative of the decomposition, zero with respect to the helpers."""
         own = self.own(ins)
-        valued, structure = late().linearised(self.decomposition, domain(own))
+        valued, structure = upward.linearised(self.decomposition, domain(own))
         helping = [s for s in ins[len(own) :] if s.is_float]
         if helping:
             slots = structure.slots
@@ -90,5 +89,5 @@ def domain(spaces: Sequence[Tensor]) -> Space:
 def evaluated(xp: Any, term: D, arrays: Sequence[Any]) -> Any:
     """A morphism of arrays, run within another program."""
     spaces = [Tensor(a.shape, a.dtype) for a in arrays]
-    out = late().program_of(term, domain(spaces))[0].inside(xp, arrays)
+    out = upward.program_of(term, domain(spaces))[0].inside(xp, arrays)
     return out[0] if len(out) == 1 else tuple(out)

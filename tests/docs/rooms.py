@@ -18,7 +18,7 @@ WIDTH, FLOOR, HEIGHT, GAP, MARGIN = 860, 74, 54, 12, 10
 
 
 def arrows() -> dict[str, set[str]]:
-    """The rooms from which each room imports when it runs; what `late()` calls is not among it."""
+    """The rooms from which each room imports when it runs; what is called by `upward.py` is not among it."""
     found: dict[str, set[str]] = {name: set() for name in rooms() if name}
     for file in modules():
         others = {room(other) for one in imports(file) if not one.late for other in one.files}

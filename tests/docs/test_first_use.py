@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import py_compile
 import subprocess
 import sys
+import zipfile
+from pathlib import Path
 
 import pytest
 
+import catad as ct
 from catad.traced import table
 
 PROGRAMS = {
@@ -48,7 +52,7 @@ def test_names_are_there_at_first_use_whatever_else_is_loaded() -> None:
     """A submodule that is loaded first does not hide the function of its name."""
     text = """
 import catad.linear.families.block, catad.linear.matrix, catad.primitive.linear, catad.scalar.reading.read, types, catad as ct
-for space in (ct, ct.linear, ct.primitive, ct.engine):
+for space in (ct, ct.linear, ct.primitive, ct.engine, ct.simt, ct.testing):
     for name in dir(space):
         assert getattr(space, name) is not None
 own = [ct.linear.block, ct.linear.gather, ct.primitive.linear, ct.scalar.read]
@@ -63,6 +67,19 @@ print(grad is ct.grad)
 """
     ran = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True, timeout=120)
     assert ran.stdout.split("\n")[:2] == ["module 'catad' has no attribute 'nothing'", "True"]
+
+
+def test_names_are_found_where_there_is_no_source(tmp_path: Path) -> None:
+    """As in a program that is packed as bytecode."""
+    archive, own = tmp_path / "packed.zip", [name for name in loaded("") if name.partition(".")[0] == "catad"]
+    with zipfile.ZipFile(archive, "w") as packed:
+        for module in map(importlib.import_module, own):
+            made = py_compile.compile(str(module.__file__), str(tmp_path / "one.pyc"), doraise=True)
+            packed.write(str(made), Path(str(module.__file__)).relative_to(Path(ct.__file__).parents[1]).with_suffix(".pyc"))
+    command = [sys.executable, "-c", "import catad; print(catad.__file__, *catad.__all__)"]
+    environment = {**os.environ, "PYTHONPATH": str(archive)}
+    ran = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path, env=environment, timeout=120)
+    assert ran.stdout.split() == [f"{archive}/catad/__init__.pyc", *ct.__all__] and len(ct.__all__) > 200
 
 
 ENTRIES = """

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad import upward
 from catad.category.spaces import Product, Space, Tensor, tangent_space
 from catad.engine.cpu.whole.run import Whole
-from catad.support.late import late
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "laws"))
 
@@ -55,7 +55,7 @@ def calls(f: ct.D, x: Any, which: str) -> list[str]:
     if which != "value":
         other = dom if which == "forward" else loop.spaces(dom)
         dom = Product((dom, tangent_space(other)))
-    wiring = late().program_of(DERIVATIVES[which](loop), dom)[0].wiring
+    wiring = upward.program_of(DERIVATIVES[which](loop), dom)[0].wiring
     return [str(one.kernel) for one in Whole(wiring, _never).outsiders]
 
 

@@ -14,7 +14,7 @@ from law_cases import UNIT22, affine, matmul22, times
 
 import catad as ct
 from catad.category import cache
-from catad.category.rearrange import Proj, Structural
+from catad.category.cartesian import Proj, Structural
 from catad.derivative.functors import Tangent
 from catad.linear.families.block import Block, Chain, Sum
 from catad.linear.families.contract import Contract

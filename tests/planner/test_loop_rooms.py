@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad import upward
 from catad.derivative.grad import grad
 from catad.linear.products import cost_of_wiring
 from catad.planner.memory.liveness import peak_of
 from catad.planner.memory.loop_snapshots import again, ladder
 from catad.planner.memory.schedule import Stage, least, price, schedule
-from catad.support.late import late
 from catad.values import buffers
 from catad.vector.loops.snapshots import loops_of
 from tests.planner.test_limited import _measured
@@ -109,7 +109,7 @@ def test_the_gradient_has_the_same_bits_and_the_price_is_counted(name: str) -> N
                 gradient_of(plan, x)
             costs.append(counted.operations)
             if name != "while":  # whose number of steps is a guess
-                wiring = late().program_of(grad(plan.program.term), plan.program.dom)[0].wiring
+                wiring = upward.program_of(grad(plan.program.term), plan.program.dom)[0].wiring
                 assert counted.operations == cost_of_wiring(wiring)
     assert all(a >= b for a, b in pairwise(costs)) and costs[0] > costs[-1]
 

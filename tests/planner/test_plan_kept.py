@@ -20,6 +20,7 @@ from catad.planner.costs import calibrate, cost_profile
 from catad.planner.costs.cost_profile import Rates
 from catad.planner.plan import forget
 from catad.planner.planned_program import factors_of_list
+from catad.planner.request import Request
 
 SIZES = [(80, 100), (50, 80), (3, 50), (10, 3), (2, 10)]
 TEXT = json.dumps({"catad profile": 3, "engine": "a", "kernels": {"others": {"launch": 1, "byte": 0, "operation": 0}}})
@@ -176,7 +177,7 @@ def test_looking_a_plan_up_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is searched, traced or laid out: a look-up takes no more than a few calls (about 6 microseconds)."""
     f = ct.sin >> ct.cos >> ct.sum()
     structure = ct.linearize(f, np.ones(3))[1].structure
-    looks = [lambda: plan(f, ct.f64[3]), lambda: plan_structure(structure), lambda: plan(SIZES)]
+    looks = [lambda: plan(f, ct.f64[3]), lambda: plan_structure(structure, Request()), lambda: plan(SIZES)]
     for look in looks:
         look()
 

@@ -10,6 +10,7 @@ import pytest
 import catad as ct
 from catad.planner import Plan, plan, plan_structure
 from catad.planner.chains.brackets import text
+from catad.planner.request import Request
 
 from .chains import bracketings, cost, dense_product, random_blocks, random_chain, with_bases
 
@@ -70,8 +71,8 @@ def test_larger_chains_of_one_linear_map(seed: int) -> None:
     expected = dense_product(maps)
     least = None
     for mode in ("auto", "forward", "reverse"):
-        planned = plan_structure(whole.structure, mode)
-        assert planned is plan_structure(whole.structure, mode)
+        planned = plan_structure(whole.structure, Request(mode))
+        assert planned is plan_structure(whole.structure, Request(mode))
         product = planned.multiply(whole)
         assert (product.dom, product.cod) == (whole.dom, whole.cod)
         np.testing.assert_array_equal(matrix(product), expected)

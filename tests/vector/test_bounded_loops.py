@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad import upward
 from catad.engine.cpu.whole import bounded
 from catad.engine.cpu.whole.run import Whole
 from catad.planner.memory.liveness import peak_of
-from catad.support.late import late
 from catad.testing import check_laws
 from catad.vector.loops import revolve as module
 from catad.vector.loops.revolve import BoundedLoop, BoundedPullback, revolve
@@ -181,7 +181,7 @@ def test_the_laws() -> None:
 
 
 def boxes(term: ct.D, dom: Any) -> list[Any]:
-    return [box.primitive for box in late().program_of(term, dom)[0].wiring.boxes]
+    return [box.primitive for box in upward.program_of(term, dom)[0].wiring.boxes]
 
 
 def test_a_gradient_is_as_long_for_any_number_of_steps() -> None:

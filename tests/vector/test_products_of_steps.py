@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad import upward
 from catad.category.boxes import Nesting
 from catad.category.wiring import Wiring, wire
 from catad.linear.families.contract import Contract
-from catad.support.late import late
 from catad.vector.loops.sweep_map import Sweep
 
 
@@ -56,7 +56,7 @@ def products_within(wiring: Wiring) -> list[int]:
     found = []
     for box in wiring.boxes:
         for _, term, dom in box.primitive.programs() if isinstance(box.primitive, Nesting) else ():
-            inner = late().program_of(term, dom)[0].wiring
+            inner = upward.program_of(term, dom)[0].wiring
             found += products_within(inner)
             if isinstance(box.primitive, Sweep):
                 two = [one for one in inner.boxes if isinstance(one.primitive, Contract) and len(one.ins) == 2]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad import upward
 from catad.planner.memory.liveness import peak_of
-from catad.support.late import late
 from catad.testing import check_laws
 from catad.vector.loops.revolve import BoundedPullback, revolve
 from catad.vector.loops.snapshots import Roomed, Rooms, loops_of
@@ -112,9 +112,9 @@ def test_while_loops(room: int, engine: Any) -> None:
 def test_a_pullback_of_a_while_loop_is_laid_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
     k, gradient = np.array([0.9, 0.8]), ct.grad(roomed(HALVED, (np.zeros(2), np.zeros(2)), (3,)) >> ct.exl >> ct.sum())
     gradient(np.array([5.0, -3.0]), k)
-    program = late().program_of(gradient, ct.f64[2] * ct.f64[2])[0]
+    program = upward.program_of(gradient, ct.f64[2] * ct.f64[2])[0]
     gradient(np.array([5e9, -3.0]), k)
-    assert late().program_of(gradient, ct.f64[2] * ct.f64[2])[0] is program
+    assert upward.program_of(gradient, ct.f64[2] * ct.f64[2])[0] is program
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from catad.category.boxes import of_fields
 from catad.category.cache import cached
-from catad.category.rearrange import it, proj
+from catad.category.cartesian import fork, it, proj
 from catad.category.spaces import Product, Space, Unit, flatten, rebuild
-from catad.category.terms import D, fork
+from catad.category.terms import D
 from catad.category.wiring import Box, Wiring, wire
 from catad.linear.restriction import cut
 from catad.vector.loops.either import Choose

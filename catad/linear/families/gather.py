@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from catad import upward
 from catad.category.boxes import Primitive, box
 from catad.category.spaces import Tensor
 from catad.linear.families.contract import Labels, contract
@@ -28,7 +29,6 @@ from catad.linear.matrix.entries import Entries, of_moves
 from catad.linear.matrix.segment_sums import segment_sums
 from catad.linear.solving.solver import Solver, divisor, singular
 from catad.linear.structure import Rule, Structure, cast, family
-from catad.support.late import late
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
@@ -283,18 +283,18 @@ class Gather(_Indexed):
         """One in each row that reads an index in range."""
         rows, columns, _ = of_moves(replace(self, weight=None, weight_dtype=None), xp, slots[:1])
         ones = xp.ones(self.dom[0].shape, dtype=self.dom[0].dtype)
-        values = xp.asarray(late().run_structure(self, xp, slots, [ones])[0]).reshape(-1)
+        values = xp.asarray(upward.run_structure(self, xp, slots, [ones])[0]).reshape(-1)
         return Entries(rows, columns, values[rows])
 
     def inverted(self, xp: Any, slots: Sequence[Any]) -> tuple[Gather, Any]:
         """The gather without its weight, and the weights, of one that reads each number once; else it is singular."""
         plain = replace(self, weight=None, weight_dtype=None)
         there = xp.ones(self.dst[0].shape, dtype=self.dst_dtype)
-        counts = xp.asarray(late().run_structure(replace(plain.T, src_dtype=self.dst_dtype), xp, slots[:1], [there])[0])
+        counts = xp.asarray(upward.run_structure(replace(plain.T, src_dtype=self.dst_dtype), xp, slots[:1], [there])[0])
         if bool((counts != 1).any()):
             raise singular(self, f"{int((counts == 0).sum())} numbers are read never, {int((counts > 1).sum())} more than once")
         read = xp.ones(self.src[0].shape, dtype=self.src_dtype)
-        return plain, divisor(xp, late().run_structure(self, xp, slots, [read])[0], self)
+        return plain, divisor(xp, upward.run_structure(self, xp, slots, [read])[0], self)
 
     def solver(self, xp: Any, slots: Sequence[Any], rtol: float | None = None) -> Solver:
         plain, weights = self.inverted(xp, slots)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catad import errors
+from catad import errors, upward
 from catad.category.spaces import Product, Tensor
 from catad.category.wiring import Builder
 from catad.linear.apply import applying
@@ -21,7 +21,6 @@ from catad.linear.matrix.materialise import matrix_on, takes_rows
 from catad.linear.matrix.sparsity import may_have_few
 from catad.linear.products import cost_of_wiring
 from catad.linear.structure import Cells, Placed, Structure
-from catad.support.late import late
 from catad.support.lru import remembered
 from catad.values.arrays import Array, apart, as_array, common_module
 
@@ -106,7 +105,7 @@ def _written_out(structure: Structure, shape: tuple[int, ...] | None) -> Any:
     b = Builder()
     slots = tuple([b.wire(space) for space in structure.slots])
     out = matrix_on(b, structure, slots, shape)
-    return late().Program(b.finish(Product(structure.slots), slots, (out,)))
+    return upward.Program(b.finish(Product(structure.slots), slots, (out,)))
 
 
 def _cheaper(linear: LinearMap) -> LinearMap:
@@ -115,7 +114,7 @@ def _cheaper(linear: LinearMap) -> LinearMap:
     pushed = _to_basis(structure) if structure.is_composite else 0
     if pushed <= PUSHED:
         return linear
-    plan = late().plan(structure, cost="operations", explicit=True)
+    plan = upward.plan(structure, cost="operations", explicit=True)
     multiplied: LinearMap = plan.multiply(linear)
     return multiplied if plan.cost.operations + _to_basis(plan.result) < pushed else linear
 

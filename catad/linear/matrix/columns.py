@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catad import errors
+from catad import errors, upward
 from catad.category.spaces import Product, Space, Tensor
 from catad.category.wiring import Builder, Wire
 from catad.linear.apply import applying
 from catad.linear.structure import Structure, widest
-from catad.support.late import late
 from catad.support.lru import remembered
 from catad.values.arrays import Array, as_array, common_module
 
@@ -47,7 +46,7 @@ def put_together(xp: Any, arrays: Sequence[Array], leaves: Sequence[Tensor], cou
 def images(structure: Structure, xp: Any, slots: Sequence[Array], leaves: Sequence[Array], count: int) -> list[Array]:
     """The images of `count` arguments; leaves of arguments and results have a leading axis of that length."""
     if count == 1:
-        made = late().run_structure(structure, xp, slots, [leaf[0] for leaf in leaves])
+        made = upward.run_structure(structure, xp, slots, [leaf[0] for leaf in leaves])
         return [xp.asarray(leaf)[None] for leaf in made]
     size = block_size(structure)
     parts = [
@@ -87,7 +86,7 @@ def mapped(structure: Structure, count: int) -> tuple[Any, tuple[bool, ...]]:
     spaces = wiring.spaces(wiring.inputs)
     ins = [b.wire(s if k < n else Tensor((count, *s.shape), s.dtype)) for k, s in enumerate(spaces)]
     outs = batch(b, wiring, ins, [k >= n for k in range(len(ins))], count)
-    return late().Program(b.finish(Product(tuple([w.space for w in ins])), tuple(ins), tuple(outs))), made
+    return upward.Program(b.finish(Product(tuple([w.space for w in ins])), tuple(ins), tuple(outs))), made
 
 
 # -- products with plain arrays

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from catad import upward
 from catad.category.constant import const
 from catad.category.spaces import Product, Tensor
 from catad.category.wiring import Builder, Wire
@@ -26,7 +27,6 @@ from catad.linear.matrix.entries import Crowded
 from catad.linear.matrix.materialise import matrix_on, numbers_written, takes_rows
 from catad.linear.matrix.sparsity import MOST, Places, colours_of, fixing, most_in_a_row, places_of
 from catad.linear.structure import Structure, cast, widest
-from catad.support.late import late
 from catad.support.lru import Recent
 from catad.values.arrays import Array
 
@@ -140,7 +140,7 @@ def _compressed(structure: Structure, slots: Sequence[Array], most: int) -> Comp
         made += outs
         start += sum([out.space.size for out in outs])
     values = _read(b, made, index, dtype)
-    program = late().Program(b.finish(Product(structure.slots), wires, (values,)))
+    program = upward.Program(b.finish(Product(structure.slots), wires, (values,)))
     indptr = np.searchsorted(found.rows, np.arange(structure.rows + 1))
     kind = np.int32 if max(len(found), structure.columns) < 1 << 31 else np.int64
     flat = found.rows * structure.columns + found.columns
@@ -229,7 +229,7 @@ def _written(
     """Flat wires that have the entries of a part, and where each entry is in them, end to end."""
     if way.colours is None:
         matrix = cast(matrix_on(b, structure, slots, None), dtype)
-        return [b.apply(late().reshape((matrix.space.size,)), matrix)], own.rows * structure.columns + own.columns
+        return [b.apply(upward.reshape((matrix.space.size,)), matrix)], own.rows * structure.columns + own.columns
     taken, rows, columns = (structure.T, own.columns, own.rows) if way.pull else (structure, own.rows, own.columns)
     ins, outs = _ends(taken.dom), _ends(taken.cod)
     made: list[Wire] = []
@@ -252,7 +252,7 @@ def _seeds(b: Builder, colours: Array, count: int, leaf: Tensor) -> Wire:
     spread: Wire = b.apply(const(colours.reshape(1, *leaf.shape).astype(np.int32)), ())
     number = b.apply(const(np.arange(count, dtype=np.int32).reshape(count, *(1,) * leaf.ndim)), ())
     one, zero = leaf.dtype.type(1), leaf.dtype.type(0)
-    made: Wire = b.apply(late().map(lambda c, k: late().where(c == k, one, zero)), (spread, number))
+    made: Wire = b.apply(upward.map(lambda c, k: upward.where(c == k, one, zero)), (spread, number))
     return made
 
 
@@ -260,7 +260,7 @@ def _pushed(b: Builder, structure: Structure, slots: Sequence[Wire], c: int, see
     """Which results there are, and the images of seeds of one leaf of the argument in each, flattened."""
     wiring, there = applying(structure, tuple([k == c for k in range(len(structure.dom))]))
     outs = batch(b, wiring, [*slots, seeds], [*[False] * len(slots), True], count)
-    flat = [b.apply(late().reshape((out.space.size,)), out) for out in outs]
+    flat = [b.apply(upward.reshape((out.space.size,)), out) for out in outs]
     return list(zip([r for r, flag in enumerate(there) if flag], flat, strict=True))
 
 
@@ -268,7 +268,7 @@ def _read(b: Builder, made: list[Wire], index: Array, dtype: np.dtype[Any]) -> W
     if not made:
         none: Wire = b.apply(const(np.zeros(len(index), dtype)), ())
         return none
-    whole: Wire = made[0] if len(made) == 1 else b.apply(late().concatenate(0), tuple(made))
+    whole: Wire = made[0] if len(made) == 1 else b.apply(upward.concatenate(0), tuple(made))
     if len(index) == whole.space.size and np.array_equal(index, np.arange(whole.space.size)):
         return whole
     at = b.apply(const(index), ())

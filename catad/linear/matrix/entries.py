@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from catad import upward
 from catad.category.boxes import Primitive
 from catad.category.spaces import Tensor
 from catad.linear.matrix.columns import BLOCK, block_size, common_dtype, images, put_together, taken_apart
 from catad.linear.matrix.segment_sums import segment_sums
 from catad.linear.structure import Placed, Structure
-from catad.support.late import late
 from catad.values.arrays import Array
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def sources(structure: Structure, xp: Any, slots: Sequence[Array]) -> Array:
     types |= {name: Tensor(space.shape, wide) for name, space in named.items() if isinstance(space, Tensor)}
     number = xp.arange(1, structure.columns + 1, dtype=wide).reshape(structure.dom[0].shape)
     typed: Structure = replace(structure, **types)  # type: ignore[type-var]
-    found: Array = xp.asarray(late().run_structure(typed, xp, slots, [number])[0])
+    found: Array = xp.asarray(upward.run_structure(typed, xp, slots, [number])[0])
     return found.reshape(-1)
 
 

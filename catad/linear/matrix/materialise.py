@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from catad import upward
 from catad.category.constant import const
 from catad.category.spaces import Tensor
 from catad.category.wiring import Builder
@@ -19,7 +20,6 @@ from catad.linear.batch import batch
 from catad.linear.families.contract import zeros
 from catad.linear.families.reindex import Reshaped
 from catad.linear.structure import Placed, Structure, cast, widest
-from catad.support.late import late
 from catad.support.lru import remembered
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def by_columns(b: Builder, structure: Structure, slots: Sequence[Wire]) -> Block
         it = iter(outs)
         for r, (flag, out) in enumerate(zip(there, structure.cod, strict=True)):
             if flag:
-                last = b.apply(late().transpose((*range(1, out.ndim + 1), 0)), next(it))
-                found[r, c] = b.apply(late().reshape((*out.shape, *leaf.shape)), last)
+                last = b.apply(upward.transpose((*range(1, out.ndim + 1), 0)), next(it))
+                found[r, c] = b.apply(upward.reshape((*out.shape, *leaf.shape)), last)
     return found
 
 
@@ -53,7 +53,7 @@ def by_rows(b: Builder, structure: Structure, slots: Sequence[Wire]) -> Blocks:
         outs = iter(batch(b, wiring, [*slots, _basis(b, leaf)], [*[False] * len(slots), True], leaf.size))
         for c, (flag, out) in enumerate(zip(there, back.cod, strict=True)):
             if flag:
-                found[r, c] = b.apply(late().reshape((*leaf.shape, *out.shape)), next(outs))
+                found[r, c] = b.apply(upward.reshape((*leaf.shape, *out.shape)), next(outs))
     return found
 
 
@@ -120,17 +120,17 @@ def matrix_on(b: Builder, structure: Structure, slots: Sequence[Wire], shape: tu
     dtype = widest(*structure.dom, *structure.cod)
     if shape is not None:
         wire, dtype = blocks.get((0, 0)), structure.cod[0].dtype
-        return zeros(b, Tensor(shape, dtype)) if wire is None else cast(b.apply(late().reshape(shape), wire), dtype)
+        return zeros(b, Tensor(shape, dtype)) if wire is None else cast(b.apply(upward.reshape(shape), wire), dtype)
     lines = []
     for r, end in enumerate(structure.cod):
         line = []
         for c, leaf in enumerate(structure.dom):
             wire, flat = blocks.get((r, c)), (end.size, leaf.size)
-            line.append(zeros(b, Tensor(flat, dtype)) if wire is None else cast(b.apply(late().reshape(flat), wire), dtype))
+            line.append(zeros(b, Tensor(flat, dtype)) if wire is None else cast(b.apply(upward.reshape(flat), wire), dtype))
         lines.append(_joined(b, line, 1))
     return _joined(b, lines, 0)
 
 
 def _joined(b: Builder, parts: list[Wire], axis: int) -> Wire:
-    made: Wire = parts[0] if len(parts) == 1 else b.apply(late().concatenate(axis), tuple(parts))
+    made: Wire = parts[0] if len(parts) == 1 else b.apply(upward.concatenate(axis), tuple(parts))
     return made

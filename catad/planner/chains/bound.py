@@ -21,7 +21,7 @@ def bound(factors: Factors, model: Model) -> float:
     used = [k for part in factors.parts for k in part.ids]
     if len(used) > len(set(used)):  # equal products may be computed once
         return 0
-    dense = [part.structure for part in factors.parts if not _is_diagonal(part.structure)]
+    dense = [part.structure for part in factors.parts if not part.structure.is_diagonal]
     if not dense or not all(is_dense(structure) for structure in dense):
         return 0
     sizes = [dense[0].columns, *[structure.rows for structure in dense]]
@@ -39,7 +39,3 @@ def bound(factors: Factors, model: Model) -> float:
 def is_dense(structure: Structure) -> bool:
     """True where a map is one dense array, or its transpose is."""
     return structure.is_full or structure.T.is_full
-
-
-def _is_diagonal(structure: Structure) -> bool:
-    return structure.is_diagonal

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from catad.category.cache import cached
+from catad.category.cartesian import compose, exl, fork
 from catad.category.points import point_of
-from catad.category.rearrange import exl
 from catad.category.spaces import Product, Space, Tensor, Value, tangent_space
-from catad.category.terms import D, compose, fork
+from catad.category.terms import D
 from catad.category.wiring import Box, Wiring, wire
 from catad.derivative.functors import ReverseDifferential
 from catad.derivative.grad import grad

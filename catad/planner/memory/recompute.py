@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from catad import errors
 from catad.category.spaces import Space
-from catad.category.terms import D, compose
+from catad.category.terms import D, chain
 from catad.category.wiring import wire
 from catad.linear.products import cost_of_wiring
 from catad.planner.costs.cost import least_of, short_of_memory
@@ -67,16 +67,12 @@ def _built(parts: Sequence[D], runs: Sequence[tuple[int, int]], first: int, end:
         inside = [other for other in runs if run[0] <= other[0] and other[1] <= run[1] and other != run]
         made.append(checkpoint(_built(parts, inside, *run)))
         k = run[1]
-    return compose(*made)
+    return chain(made)
 
 
 def parts_of(f: D) -> list[D]:
     """The boxes of a program, one by one; a program that is no chain is one."""
-    return [f[k : k + 1] for k in range(len(f))] if len(f) > 1 else [f]
-
-
-def _run(f: D, first: int, end: int) -> D:
-    return f[first:end] if len(f) > 1 else f
+    return [*f.factors] or [f]
 
 
 def fitting(f: D, dom: Space, request: Request, plan_of: Callable[[Runs], Plan], error: errors.PlanError) -> Plan:
@@ -96,7 +92,7 @@ def fitting(f: D, dom: Space, request: Request, plan_of: Callable[[Runs], Plan],
                 raise
             least = min(least, needed)
             continue
-        amounts = plan.cost.value, _repeated([_run(f, *run) for run in runs], dom)
+        amounts = plan.cost.value, _repeated([f[first:end] for first, end in runs], dom)
         first, second = amounts if request.explicit else amounts[::-1]
         found.append((first, second, k, plan))
     if not found:

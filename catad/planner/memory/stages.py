@@ -15,7 +15,7 @@ from typing import Any
 from catad.category.cache import cached
 from catad.category.constant import Const, Constant
 from catad.category.spaces import Product, Space, Tensor, rebuild
-from catad.category.terms import D, compose
+from catad.category.terms import D, chain
 from catad.category.wiring import Box, Wiring, wire
 from catad.traced.programs.program import Line, Program
 
@@ -46,7 +46,7 @@ def _staged(f: D, dom: Space) -> D:
         return f
     ends = [0, *places, len(boxes)]
     passing = [wiring.inputs, *[alive[p] for p in places], wiring.outputs]
-    return compose(*[_part(wiring, boxes[a:z], *passing[k : k + 2]) for k, (a, z) in enumerate(pairwise(ends))])
+    return chain([_part(wiring, boxes[a:z], *passing[k : k + 2]) for k, (a, z) in enumerate(pairwise(ends))])
 
 
 def _alive(wiring: Wiring, boxes: Sequence[Box]) -> list[list[int]]:

@@ -21,8 +21,9 @@ from catad.linear.families.delta import identity
 from catad.linear.network import Network
 from catad.linear.structure import Blocks, Structure
 from catad.planner.chains.factors import Factors, Part, State
-from catad.planner.graph import Graph, topological
+from catad.planner.graph import Graph
 from catad.support.lru import hashed_once, remembered
+from catad.support.order import in_order
 
 Leaves = tuple[Tensor, ...]
 
@@ -249,10 +250,8 @@ def _skip(before: dict[int, list[Edge]], after: dict[int, list[Edge]], v: int, s
 
 def _topological(edges: Sequence[Edge]) -> list[int]:
     """All vertices that edges touch, each after those before it, otherwise as they were made."""
-    missing: dict[int, int] = {}
-    after: dict[int, list[int]] = {}
+    before: dict[int, list[int]] = {}
     for source, target, _ in edges:
-        missing.setdefault(source, 0)
-        missing[target] = missing.get(target, 0) + 1
-        after.setdefault(source, []).append(target)
-    return topological(missing, lambda v: after.get(v, ()))
+        before.setdefault(source, [])
+        before.setdefault(target, []).append(source)
+    return in_order(before)

@@ -270,16 +270,11 @@ def _is_for_sets(own: Search) -> bool:
 
 def _exactly(own: Search, tried: dict[tuple[Entry, ...], float], most: float) -> bool:
     """Search exactly with most of the work that is left; True where the best order below `most` is known then."""
-    work = own.kinds.work
+    work, found = own.kinds.work, None
     least, own.written = min(most, *tried.values()), []
-    own.kinds.work = work.lend(work.left * OF_EXACT)
-    try:
+    with work.lent(work.left * OF_EXACT) as own.kinds.work:
         found = own.best(least)
-    except OutOfWork:
-        return False
-    finally:
-        work.take_back(own.kinds.work)
-        own.kinds.work = work
+    own.kinds.work = work
     if found is None:
         return False
     order, exact = found
@@ -307,8 +302,7 @@ def _by_windows(own: Search, tried: dict[tuple[Entry, ...], float], most: float)
     own.written = [entry for entry in best if not isinstance(entry, int)]
     order = [v for v in best if isinstance(v, int)]
     work = own.kinds.work
-    own.kinds.work = work.lend(most)
-    try:
+    with work.lent(most) as own.kinds.work:
         gained = True
         while gained:
             gained = False
@@ -319,11 +313,7 @@ def _by_windows(own: Search, tried: dict[tuple[Entry, ...], float], most: float)
                     if found is not None and price < value:
                         order, value, gained = found, price, True
                         _offer(tried, own, order, value)
-    except OutOfWork:
-        pass
-    finally:
-        work.take_back(own.kinds.work)
-        own.kinds.work = work
+    own.kinds.work = work
 
 
 def _sorted(tried: dict[tuple[Entry, ...], float]) -> list[tuple[float, tuple[Entry, ...]]]:

@@ -189,10 +189,9 @@ def matrix_free(faces: Faces, work: Work, most: int) -> MatrixFreeResult:
 
     Best-first search, exact if the work suffices; else what a search through the most promising states only has found.
     """
-    beam = work.lend(work.left / 3)
-    for width in WIDTHS:
-        most = _through_few(faces, beam, most, width)
-    work.take_back(beam)
+    with work.lent(work.left / 3) as beam:
+        for width in WIDTHS:
+            most = _through_few(faces, beam, most, width)
     start = faces.start
     reached: dict[State, int] = {start: faces.paid}
     count = 0

@@ -12,7 +12,7 @@ import random
 from collections.abc import Sequence
 
 from catad.planner.graph import set_of
-from catad.planner.heuristics import OutOfWork, Work
+from catad.planner.heuristics import Work
 from catad.planner.problems.exact import Exact
 from catad.planner.problems.parts import connected
 from catad.planner.problems.tree import Tree, subtree_window
@@ -41,19 +41,14 @@ def reorder_piece(tree: Tree, floor: Sequence[int], work: Work, rng: random.Rand
         return
     work.left -= len(window)
     preds, succs = tree.reduced(window, top, work)
-    share = work.lend(PIECE)
-    exact = Exact(preds, succs, tree.part.sizes, tree.total, floor, share, late=rng.random() < 0.5)
     prices: dict[int, int] = {}
-    try:
+    with work.lent(PIECE) as share:
+        exact = Exact(preds, succs, tree.part.sizes, tree.total, floor, share, late=rng.random() < 0.5)
         for inside in connected(exact.around, set_of(window)):
             most = sum([cost for v, cost in old.items() if inside >> v & 1])
             exact.cost(inside, most + 1)
             prices.update(exact.order(inside))
-    except OutOfWork:
-        return
-    finally:
-        work.take_back(share)
-    tree.reorder(window, top, prices, prices)
+        tree.reorder(window, top, prices, prices)
 
 
 def _piece(tree: Tree, floor: Sequence[int], rng: random.Random) -> tuple[list[int], int]:

@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from catad.planner.heuristics import OutOfWork, Work
+from catad.planner.heuristics import Work
 from catad.planner.problems.anneal import anneal
 from catad.planner.problems.exact import Exact
 from catad.planner.problems.orders import costs, fill, greedy, relative_degree
@@ -85,32 +85,27 @@ def _race(known: Solution, work: Work, rng: random.Random) -> None:
 
 
 def _annealed(known: Solution, work: Work, share: float, rng: random.Random) -> Tree:
-    lent = work.lend(share)
-    tree = anneal(Tree(known.part, known.order), known.floor, lent, rng)
+    with work.lent(share) as lent:
+        tree = anneal(Tree(known.part, known.order), known.floor, lent, rng)
     known.offer(tree.order(), tree.value)
-    work.take_back(lent)
     return tree
 
 
 def _polish(known: Solution, tree: Tree, work: Work, share: float, rng: random.Random) -> None:
-    lent = work.lend(share)
-    improve(tree, known.floor, lent, rng)
+    with work.lent(share) as lent:
+        improve(tree, known.floor, lent, rng)
     known.offer(tree.order(), tree.value)
-    work.take_back(lent)
 
 
 def _prove(known: Solution, work: Work, share: float) -> None:
     """Find the optimum by exact search, if the work suffices."""
-    part, lent = known.part, work.lend(share)
-    exact = Exact(part.preds, part.succs, part.sizes, part.measure, known.floor, lent)
-    try:
+    part = known.part
+    with work.lent(share) as lent:
+        exact = Exact(part.preds, part.succs, part.sizes, part.measure, known.floor, lent)
         value = exact.cost(part.inner, known.value)
         if value < known.value:
             known.offer(list(exact.order(part.inner)), value)
         known.bound = known.value
-    except OutOfWork:
-        pass
-    work.take_back(lent)
 
 
 def improve_all(solutions: Sequence[Solution], units: float, seed: object) -> None:
@@ -119,7 +114,6 @@ def improve_all(solutions: Sequence[Solution], units: float, seed: object) -> No
     todo = sorted([known for known in solutions if not known.optimal], key=lambda known: known.part.m)
     vertices = sum([known.part.m for known in todo])
     for known in todo:
-        lent = work.lend(work.left * known.part.m / vertices)
-        vertices -= known.part.m
-        better(known, lent, rng)
-        work.take_back(lent)
+        with work.lent(work.left * known.part.m / vertices) as lent:
+            vertices -= known.part.m
+            better(known, lent, rng)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from catad import errors
+from catad import errors, upward
 from catad.category.spaces import Value
 from catad.linear.structure import Structure
 from catad.planner.chains.factors import Factors
@@ -18,7 +18,6 @@ from catad.planner.memory.recompute import parts_of
 from catad.planner.planned_program import factors_of_list, lengths_of
 from catad.planner.reports.compare import Comparison, comparison, notes
 from catad.planner.strategy import Runnable, Strategy
-from catad.support.late import late
 from catad.support.tables import aligned
 
 if TYPE_CHECKING:
@@ -121,7 +120,7 @@ class Reports:
         own = self._multiplied
         if self.runs_alone:
             raise errors.PlanError(errors.recomputed_not_measured(own.subject))
-        linear = late().linearize(self.program.term, *primals)[1]
+        linear = upward.linearize(self.program.term, *primals)[1]
         self.multiply(linear)
         if not own.execution.wiring.boxes:
             return Measured(0.0, 0.0, False)

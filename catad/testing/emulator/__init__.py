@@ -6,6 +6,4 @@ barriers that not all threads of a block meet, warps that part at a shuffle, ker
 the order of threads, and reads of memory that nobody has set. It does not see missing fences: memory is that of one processor.
 """
 
-from catad.testing.emulator.device import EmulatedGpu
-
-__all__ = ["EmulatedGpu"]
+from catad.testing.emulator.device import EmulatedGpu as EmulatedGpu

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from catad import errors
+from catad.category.cartesian import exl, exr
 from catad.category.constant import const
-from catad.category.rearrange import exl, exr
 from catad.linear.families.clear import ClearedWhere
 from catad.linear.families.dot_within import DotWithin
 from catad.traced.arrays.operators import cast, fitted, matmul, pointwise, resolved

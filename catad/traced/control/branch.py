@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from catad import errors
-from catad.category.rearrange import exl, exr
+from catad.category.cartesian import exl, exr
 from catad.category.spaces import Product
 from catad.errors.places import Place, called
 from catad.traced.arrays.naming import named

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from catad import errors
-from catad.category.terms import cross, identity
+from catad.category.cartesian import cross
+from catad.category.terms import identity
 from catad.traced.arrays.operators import cast, matmul, pointwise
 from catad.traced.arrays.protocols import put_in
 from catad.traced.arrays.stand_in import Traced, View, computed, fresh, var_of

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from catad import errors
-from catad.category.rearrange import exr
+from catad.category.cartesian import exr
 from catad.category.terms import D, identity
 from catad.traced.arrays import layout
 from catad.traced.arrays.aliases import note, refusing

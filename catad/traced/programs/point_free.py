@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from catad.category.cartesian import Proj, dup, exl, exr, it, swap
 from catad.category.constant import Const
-from catad.category.rearrange import Proj, dup, exl, exr, it, swap
 from catad.category.spaces import flatten, rebuild
 from catad.category.terms import D, Fork, Id, identity, then
 from catad.category.text import with_scopes

@@ -13,13 +13,12 @@ from collections.abc import Callable, Collection, Hashable, Sequence
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from catad import errors
+from catad import errors, upward
 from catad.category.spaces import Space, flatten, mapped
 from catad.category.terms import D
 from catad.category.trip_counts import reading
 from catad.category.wiring import Builder, share
 from catad.errors.places import Place
-from catad.support.late import late
 from catad.values.trees import Tree
 
 if TYPE_CHECKING:
@@ -179,7 +178,7 @@ class Program(D):
         >>> "x: f64[3]" in f.at(ct.f64[3]).draw()
         True
         """
-        return late().draw(self, at, named, open)
+        return upward.draw(self, at, named, open)
 
     def point_free(self) -> D:
         """The same program as a term without variables: compositions, forks and projections, in loops and branches, too."""

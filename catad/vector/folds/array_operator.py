@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catad import errors
+from catad import errors, upward
 from catad.category.boxes import Primitive, box
+from catad.category.cartesian import fork, it, proj, swap
 from catad.category.constant import const
-from catad.category.rearrange import it, proj, swap
 from catad.category.spaces import Product, Space, Tensor, Unit, as_leaves, flatten, rebuild, space_like, space_of
-from catad.category.terms import D, fork
+from catad.category.terms import D
 from catad.category.wiring import share
 from catad.linear.families.block import diagonal_block
 from catad.linear.families.delta import identity
 from catad.linear.structure import Rule
-from catad.support.late import late
 from catad.values.arrays import as_array, is_weak, kept
 from catad.values.stream_capture import check_not_captured
 from catad.vector.loops.hoisting import looped
@@ -53,9 +52,9 @@ class Lawful(Primitive):
         pair = Product((self.element, self.element))
 
         def op(a: Any, b: Any) -> list[Any]:
-            return late().program_of(self.op, pair)[0].inside(xp, [*a, *b])
+            return upward.program_of(self.op, pair)[0].inside(xp, [*a, *b])
 
-        e = late().program_of(self.neutral, Unit)[0].inside(xp, [])
+        e = upward.program_of(self.neutral, Unit)[0].inside(xp, [])
         a, b, c = ([leaf[k % n] for leaf in arrays] for k in (0, 1, 2))
         scale = 1.0 + max(float(xp.max(xp.abs(leaf))) if leaf.size else 0.0 for leaf in (*a, *b, *c)) ** 3
         if _far(xp, op(op(a, b), c), op(a, op(b, c)), scale):

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from catad import upward
 from catad.category.boxes import Nesting, Running, box, of_fields
-from catad.category.rearrange import exl, exr, it
+from catad.category.cartesian import exl, exr, fork, it
 from catad.category.spaces import Product, Space, Tensor, Unit, flatten, rebuild, tangent_space
-from catad.category.terms import D, fork
+from catad.category.terms import D
 from catad.category.wiring import share
 from catad.linear.families.matrix_free import MatrixFree
 from catad.linear.structure import Rule
-from catad.support.late import late
 from catad.values.stream_capture import check_not_captured
 from catad.vector.loops.sweep_map import Sweep
 
@@ -49,7 +49,7 @@ class Summed(Nesting):
         return made
 
     def running(self, xp: Any, *arrays: Any) -> Running:
-        program, _ = late().program_of(self.f, self.dom)
+        program, _ = upward.program_of(self.f, self.dom)
         n = len(self.dom.leaves)
         count, given, start = arrays[0], arrays[1:n], arrays[n:]
         spaces = self.typed(tuple([Tensor(a.shape, a.dtype) for a in arrays]))
@@ -66,8 +66,8 @@ class Summed(Nesting):
         if not tangents.leaves or not cotangents.leaves:
             return None
         point, moved = fork(exl, exr >> exl), exr >> exr  # of (k, (x, dx))
-        forward = fork(point, fork(it, moved)) >> late().differential(self.f)
-        backward = fork(point, moved) >> late().reverse_differential(self.f) >> exr
+        forward = fork(point, fork(it, moved)) >> upward.Differential(self.f)
+        backward = fork(point, moved) >> upward.ReverseDifferential(self.f) >> exr
         pair = fork(exl >> exl, fork(exl >> exr, exr))  # of ((n, x), dx)
         maps = [pair >> EntrySum(one) for one in (forward, backward)]
         return Rule(MatrixFree(maps[0], maps[1], tangents, cotangents, self.dom), lambda wires, _: wires)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
+from catad import upward
 from catad.category.boxes import Nesting, Running, box, of_fields
 from catad.category.constructors import constructor
 from catad.category.spaces import Product, Space, Tensor, flatten, rebuild, some_tangents, tangent_space
@@ -19,7 +20,6 @@ from catad.linear.apply import applying
 from catad.linear.dead_results import Flags, Leaves, at_flags, at_places, narrow, narrow_spaces, reads
 from catad.linear.families.matrix_free import MatrixFree, carried
 from catad.linear.structure import Rule
-from catad.support.late import late
 from catad.vector.pointwise.map import map as ct_map
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Call(Nesting):
         return self.f.spaces(self.dom).leaves
 
     def running(self, xp: Any, *arrays: Any) -> Running:
-        program, _ = late().program_of(self.f, self.dom)
+        program, _ = upward.program_of(self.f, self.dom)
         given = [arrays]
         del arrays  # the program that runs may free them
         results = yield program, given.pop()
@@ -58,7 +58,7 @@ class Call(Nesting):
             return None
         leaves = at_flags(self.dom, by), at_flags(self.f.spaces(self.dom), of)
         tangents, cotangents = self.tangents(*leaves)
-        forward, backward = [Checkpoint(d(self.f, *leaves)) for d in (late().differential, late().reverse_differential)]
+        forward, backward = [Checkpoint(d(self.f, *leaves)) for d in (upward.Differential, upward.ReverseDifferential)]
         return Rule(MatrixFree(forward, backward, tangents, cotangents, self.dom), lambda wires, _: wires, by, of)
 
     def tangents(self, by: Leaves, of: Leaves) -> tuple[Space, Space]:
@@ -69,7 +69,7 @@ class Call(Nesting):
         """The floating leaves between which the derivative is not zero, of those that are differentiated and asked for."""
         if len(by) == len(of) == 1 or not any(by) or not any(of):
             return by, of
-        _, part = late().linearised(self.f, self.dom, at_flags(self.dom, by), at_flags(self.f.spaces(self.dom), of))
+        _, part = upward.linearised(self.f, self.dom, at_flags(self.dom, by), at_flags(self.f.spaces(self.dom), of))
         starts, ends = iter(applying(part.T)[1]), iter(applying(part)[1])
         return tuple([flag and next(starts) for flag in by]), tuple([flag and next(ends) for flag in of])
 
@@ -81,7 +81,7 @@ class Call(Nesting):
         by, of = self.differentiated(tuple([t is not None for t in tangents]), (True,) * len(tangent_space(cod).leaves))
         leaves = at_flags(self.dom, by), at_flags(cod, of)
         v = rebuild(self.tangents(*leaves)[0], list(compress(tangents, by)))
-        y, dy = b.apply(Checkpoint(late().tangent(self.f, *leaves)), (rebuild(self.dom, ins), v))
+        y, dy = b.apply(Checkpoint(upward.Tangent(self.f, *leaves)), (rebuild(self.dom, ins), v))
         return tuple(flatten(y)), at_places(of, flatten(dy))
 
     def carried(self, size: int) -> Call:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from catad import upward
 from catad.category.boxes import Nesting, Running, box, of_fields
 from catad.category.spaces import Product, Space, Tensor, flatten
 from catad.category.terms import D
@@ -35,7 +36,6 @@ from catad.linear.families.gather import spread_over
 from catad.linear.matrix.entries import Entries
 from catad.linear.solving.solver import Solver
 from catad.linear.structure import Placed, Rule, Structure, family
-from catad.support.late import late
 from catad.values.stream_capture import check_not_captured
 from catad.vector.loops.batching import Lanes
 from catad.vector.loops.sweep_map import wider
@@ -73,7 +73,7 @@ class Choose(Nesting):
         if self.lanes:
             results = yield from self._by_lane(xp, condition, leaves)
         else:
-            program, _ = late().program_of(self.f if bool(condition) else self.g, self.dom)
+            program, _ = upward.program_of(self.f if bool(condition) else self.g, self.dom)
             results = yield program, leaves
         return results[0] if len(results) == 1 else tuple(results)
 
@@ -82,7 +82,7 @@ class Choose(Nesting):
         for side, live in ((self.f, condition), (self.g, xp.logical_not(condition))):
             if not bool(xp.any(live)):
                 continue
-            program, _ = late().program_of(*self._mapped(side))
+            program, _ = upward.program_of(*self._mapped(side))
             results = yield program, leaves if bool(xp.all(live)) else self._elsewhere_as_there(xp, live, leaves)
             made = results if made is None else [_where(xp, live, *pair) for pair in zip(results, made, strict=True)]
         if made is None:  # no lanes at all
@@ -112,7 +112,7 @@ class Choose(Nesting):
         if not any(by) or not any(of):
             return None
         part = at_flags(self.dom, by), at_flags(self.f.spaces(self.dom), of)
-        sides = [late().linearised(side, self.dom, *part) for side in (self.f, self.g)]
+        sides = [upward.linearised(side, self.dom, *part) for side in (self.f, self.g)]
         if all(structure.is_zero for _, structure in sides):
             return None
         found = [_shown(valued, self.dom, structure) for valued, structure in sides]
@@ -168,7 +168,7 @@ class Choose(Nesting):
 
     def programs(self) -> list[tuple[int, D, Space]]:
         sides: list[tuple[int, D, Space]] = [(1, *self._mapped(side)) for side in (self.f, self.g)]
-        return sides if self.lanes else [max(sides, key=lambda side: late().cost_of(*side[1:]))]
+        return sides if self.lanes else [max(sides, key=lambda side: upward.cost_of(*side[1:]))]
 
     def _mapped(self, side: D) -> tuple[D, Space]:
         """A side in all lanes, and the space of its argument."""

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catad import errors, scalar
+from catad import errors, scalar, upward
 from catad.category.boxes import Primitive, Running, box, of_fields
+from catad.category.cartesian import Flagged, exl, exr, fork, it, proj
 from catad.category.constructors import constructor, integer
-from catad.category.rearrange import Flagged, exl, exr, it, proj
 from catad.category.spaces import Product, Space, Tensor, Unit, flatten, rebuild
-from catad.category.terms import D, MorphismLike, fork, morphism
+from catad.category.terms import D, MorphismLike, morphism
 from catad.category.text import call
 from catad.category.trip_counts import UNKNOWN, TripCountChanged, trip_count
 from catad.category.wiring import at_point, share, wire
@@ -30,7 +30,6 @@ from catad.linear.families.block import diagonal_block, grid
 from catad.linear.families.delta import delta, identity
 from catad.linear.families.gather import spread_over
 from catad.linear.structure import Rule, Structure, cast
-from catad.support.late import late
 from catad.values.stream_capture import check_not_captured
 from catad.vector.loops.batching import Lanes, element_of, first_step
 from catad.vector.loops.choose import Chosen
@@ -160,7 +159,7 @@ class Counted(Sweep):
     @cached_property
     def tangent(self) -> Sweep:
         first, both = fork(proj(0) >> exl, proj(1) >> exl), fork(*[fork(proj(0) >> h, proj(1) >> h) for h in (exl, exr)])
-        return replace(self, test=first >> self.test, step=both >> late().tangent(self.step), **parts_of(super().tangent))
+        return replace(self, test=first >> self.test, step=both >> upward.Tangent(self.step), **parts_of(super().tangent))
 
     def live(self, read: Sequence[bool]) -> tuple[Flags, Flags]:
         k = len(self.state.leaves)
@@ -184,8 +183,8 @@ class Counted(Sweep):
 
     def running(self, xp: Any, *arrays: Any) -> Running:
         pair = Product((self.state, self.given))
-        test, further = [late().program_of(term, pair)[0] for term in (self.test, self.step)]
-        body, _ = late().program_of(self.body, self.dom)
+        test, further = [upward.program_of(term, pair)[0] for term in (self.test, self.step)]
+        body, _ = upward.program_of(self.body, self.dom)
         k, kept, taken = len(self.state.leaves), self.kept(xp), 0
         state, given = list(arrays[:k]), arrays[k:]
         count = xp.zeros(self.lanes, dtype=np.int64)

@@ -19,10 +19,11 @@ from functools import cached_property
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
+from catad import upward
 from catad.category.boxes import Nesting, Running, box, of_fields
-from catad.category.rearrange import Flagged, exl, exr, it, proj
+from catad.category.cartesian import Flagged, exl, exr, fork, it, proj
 from catad.category.spaces import Product, Space, Tensor, Unit, flatten, rebuild, some_tangents, tangent_space
-from catad.category.terms import D, fork
+from catad.category.terms import D
 from catad.category.wiring import share
 from catad.linear.apply import applying
 from catad.linear.dead_results import Flags, Leaves, at_flags, at_places
@@ -30,7 +31,6 @@ from catad.linear.families.contract import zeros
 from catad.linear.families.gather import spread_beside
 from catad.linear.families.matrix_free import MatrixFree
 from catad.linear.structure import Rule
-from catad.support.late import late
 from catad.values.stream_capture import check_not_captured
 from catad.vector.loops.checkpoint import Call
 from catad.vector.loops.sweep_map import Sweep, differentiated, exchanged, present
@@ -272,7 +272,7 @@ class BoundedPullback(Nesting):
         ]
         state, sums, output = map(tangent_space, (sweep.state, sweep.sums, sweep.output))
         point = fork(proj(1) >> proj(0), proj(1) >> proj(1), proj(2) >> exl)
-        pulled = fork(point, fork(proj(0), proj(1) >> proj(2), proj(2) >> exr)) >> late().reverse_differential(sweep.body)
+        pulled = fork(point, fork(proj(0), proj(1) >> proj(2), proj(2) >> exr)) >> upward.ReverseDifferential(sweep.body)
         picked = [Flagged(_of_floats(space, flags)) for space, flags in ((sweep.given, held), (sweep.input, each))]
         body = pulled >> fork(proj(0), proj(1) >> picked[0], proj(2) >> picked[1])
         fixed = Product((sweep.state, sweep.given, sums))
@@ -302,7 +302,7 @@ class BoundedPullback(Nesting):
         return (*sweep.parted(read[:m]), read[m : m + len(sweep.counts)], ws[:end], ws[end:sums], ws[sums:])
 
     def running(self, xp: Any, *arrays: Any) -> Running:
-        ahead, back = [late().program_of(sweep.body, sweep.dom)[0] for sweep in (self.ahead, self.back)]
+        ahead, back = [upward.program_of(sweep.body, sweep.dom)[0] for sweep in (self.ahead, self.back)]
         now, given, inputs, counts, w, sums, ws = self.parted(arrays)
         del arrays
         n = _largest(xp, *counts) if counts else self.loop.sweep.n
@@ -347,8 +347,8 @@ class BoundedPullback(Nesting):
     def read(self) -> Flags:
         """The floating leaves of the point and of the cotangent on which the pullback depends."""
         sweep, back = self.loop.sweep, self.back
-        _, step = late().linearised(sweep.body, sweep.dom)
-        _, pull = late().linearised(back.body, back.dom)
+        _, step = upward.linearised(sweep.body, sweep.dom)
+        _, pull = upward.linearised(back.body, back.dom)
         columns = iter(applying(pull.T)[1])
         parts = back.state, sweep.state, sweep.given, tangent_space(sweep.sums), sweep.input, tangent_space(sweep.output)
         cotangents, states, given, sums, inputs, outputs = [

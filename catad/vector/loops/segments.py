@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from catad import errors
+from catad import errors, upward
 from catad.category.boxes import of_fields
 from catad.category.cache import cached
 from catad.category.spaces import Product, Tensor, flatten
@@ -23,7 +23,6 @@ from catad.category.wiring import share, wire
 from catad.linear.apply import applying
 from catad.linear.batch import depending
 from catad.linear.families.reindex import Reshaped, StridedCopy, axis, whole
-from catad.support.late import late
 from catad.vector.loops.checkpoint import Call
 from catad.vector.loops.revolve import BoundedLoop, revolve
 from catad.vector.loops.sweep_map import Sweep, stacked
@@ -95,7 +94,7 @@ def _share_of(sweep: Sweep) -> float | None:
         return None  # a while loop: its number of steps may be another one at each step
     k, g = len(sweep.state.leaves), len(sweep.given.leaves)
     try:
-        valued, structure = late().linearised(step, dom)
+        valued, structure = upward.linearised(step, dom)
     except errors.DerivativeError:
         return None
     wiring = wire(valued, dom)
@@ -103,7 +102,7 @@ def _share_of(sweep: Sweep) -> float | None:
     pulling, _ = applying(structure.T)
     read = {j for box in pulling.boxes for j in box.ins}.union(pulling.outputs)
     slots = zip(wiring.outputs[len(wiring.outputs) - len(structure.slots) :], pulling.inputs, strict=False)
-    needed = [{j for j, at in slots if at in read}, {*late().kept_of_step(wiring, structure, sweep.n, k, g)}]
+    needed = [{j for j, at in slots if at in read}, {*upward.kept_of_step(wiring, structure, sweep.n, k, g)}]
     kept = min([sum([wiring.wires[j].nbytes for j in own & varying]) for own in needed])
     return kept / max(sum([leaf.nbytes for leaf in sweep.state.leaves]), 1)
 

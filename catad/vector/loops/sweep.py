@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from catad import errors
 from catad.category.boxes import of_fields
+from catad.category.cartesian import exl, exr, fork, it
 from catad.category.constructors import constructor, integer
-from catad.category.rearrange import exl, exr, it
 from catad.category.spaces import Product, flatten, rebuild
-from catad.category.terms import D, MorphismLike, fork, morphism
+from catad.category.terms import D, MorphismLike, morphism
 from catad.category.text import call
 from catad.category.wiring import at_point, share
 from catad.vector.loops.batching import element_of, first_step

@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from catad import upward
 from catad.category.boxes import Nesting, Primitive, Running, box, of_fields
 from catad.category.cache import cached
-from catad.category.rearrange import exl, exr, it, proj
+from catad.category.cartesian import exl, exr, fork, it, proj
 from catad.category.spaces import Product, Space, Tensor, Unit, flatten, rebuild, tangent_space
-from catad.category.terms import D, fork
+from catad.category.terms import D
 from catad.category.wiring import wire
 from catad.linear.apply import applying
 from catad.linear.batch import depending
@@ -36,7 +37,6 @@ from catad.linear.families.matrix_free import carried
 from catad.linear.matrix.patterns import Grid, grid_of, product
 from catad.linear.restriction import Cut, cut
 from catad.linear.structure import Rule, Structure, family
-from catad.support.late import late
 from catad.values import buffers
 from catad.vector.loops.batching import Lanes
 
@@ -93,7 +93,7 @@ class Sweep(Nesting):
         state, given, input_, sums, output = [
             Product((space, tangent_space(space))) for space in (self.state, self.given, self.input, self.sums, self.output)
         ]
-        body = UNPAIRED >> late().tangent(self.body) >> PAIRED
+        body = UNPAIRED >> upward.Tangent(self.body) >> PAIRED
         return Sweep(body, self.n, state, input_, output, self.reverse, given, sums)
 
     def results(self, outs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
@@ -120,7 +120,7 @@ class Sweep(Nesting):
         return (*self.state.leaves, *self.sums.leaves, *stacked(self.output, self.n))
 
     def running(self, xp: Any, *arrays: Any) -> Running:
-        program, _ = late().program_of(self.body, self.dom)
+        program, _ = upward.program_of(self.body, self.dom)
         k = len(self.state.leaves)
         state, given, inputs = self.parted(arrays)
         kept = self.kept(xp)
@@ -142,7 +142,7 @@ class Sweep(Nesting):
         if not any(by) or not any(of):
             return None
         part = at_flags(self.dom, by), at_flags(self.body.spaces(self.dom), of)
-        valued, structure = late().linearised(self.body, self.dom, *part)  # (s, g, u) to ((s', a, o), slots)
+        valued, structure = upward.linearised(self.body, self.dom, *part)  # (s, g, u) to ((s', a, o), slots)
         wiring = wire(valued, self.dom)
         slots = wiring.outputs[len(wiring.outputs) - len(structure.slots) :]
         k, g = len(self.state.leaves), len(self.given.leaves)
@@ -170,9 +170,9 @@ class Sweep(Nesting):
 
     def _kept(self, by: Leaves, of: Leaves) -> tuple[int, ...]:
         """The wires of a step that its derivative keeps. The layout is looked up here, since it may depend on trip counts."""
-        valued, structure = late().linearised(self.body, self.dom, by, of)
+        valued, structure = upward.linearised(self.body, self.dom, by, of)
         k, g = len(self.state.leaves), len(self.given.leaves)
-        return late().kept_of_step(wire(valued, self.dom), structure, self.n, k, g)
+        return upward.kept_of_step(wire(valued, self.dom), structure, self.n, k, g)
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         return self.over_lanes(b, ins, flags, size, lambda sweep, _: sweep)
@@ -309,7 +309,7 @@ def differentiated(body: D, dom: Space, states: int, by: Flags, of: Flags) -> tu
         return by, of, of
     cod = body.spaces(dom)
     while True:
-        _, step = late().linearised(body, dom, None, at_flags(cod, of))
+        _, step = upward.linearised(body, dom, None, at_flags(cod, of))
         starts = applying(step.T)[1]
         more = (*[a or c for a, c in zip(of[:states], starts, strict=False)], *of[states:])
         if more == of:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from catad.category.rearrange import it, proj
+from catad.category.cartesian import fork, it, proj
 from catad.category.spaces import Product, Tensor, Unit
-from catad.category.terms import fork
 from catad.category.wiring import Box
 from catad.engine.cpu.whole.nested import Loop
 from catad.engine.cpu.whole.program import CHANGED, WRITERS

@@ -1,4 +1,7 @@
-"""Rearrangements of tuples: no box, only wires. `exl`, `dup`, `swap` and their like, and projections."""
+"""The words of a cartesian category, which have no box, only wires.
+
+`compose`, `fork` and `cross` put terms together, `exl`, `dup`, `swap` and their like rearrange tuples, as do projections.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,51 @@ from catad import errors
 from catad.category.boxes import of_fields
 from catad.category.constructors import constructor, integer
 from catad.category.spaces import flatten
-from catad.category.terms import D
-from catad.category.terms import identity as _identity
+from catad.category.terms import Cross, D, Fork, MorphismLike, chain, identity, morphism
+from catad.errors.places import here
 from catad.support.help import documented
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wires
+
+
+def compose(*terms: MorphismLike) -> D:
+    """The composition of terms, the first applied first; without terms, the identity.
+
+    Spaces: the result of each term is the argument of the next; where they are known not to meet, and for an argument that
+    is no morphism, it raises `SpaceError`.
+
+    >>> import catad as ct
+    >>> ct.compose(ct.sin, ct.exp) == ct.sin >> ct.exp
+    True
+    """
+    return chain((morphism(term, "ct.compose") for term in terms), here())
+
+
+def fork(*terms: MorphismLike) -> D:
+    """`x` to `(f x, g x, ...)`; one term gives a 1-tuple, no term `()`.
+
+    Spaces: A to B * C * ..., with A the domain of each term. Work that the terms share is done once. Raises `SpaceError` for
+    an argument that is no morphism, and for an argument that one of them does not take.
+
+    >>> import catad as ct
+    >>> ct.fork(ct.sin, ct.cos)(0.0)
+    (np.float64(0.0), np.float64(1.0))
+    """
+    return Fork(tuple([morphism(term, "ct.fork") for term in terms]), here())
+
+
+def cross(*terms: MorphismLike) -> D:
+    """`(x, y, ...)` to `(f x, g y, ...)`.
+
+    Spaces: A * B * ... to A' * B' * ..., shapes and dtypes as of the terms. Raises `SpaceError` for an argument that is no
+    morphism, and for an argument with another number of factors.
+
+    >>> import catad as ct
+    >>> ct.cross(ct.sin, ct.cos)(0.0, 0.0)
+    (np.float64(0.0), np.float64(1.0))
+    """
+    return Cross(tuple([morphism(term, "ct.cross") for term in terms]), here())
 
 
 class Structural(D):
@@ -148,8 +190,8 @@ it = _structural(
     "ct.it(1.0)", "()",
 )  # fmt: skip
 
-identity = documented(
-    _identity,
+id: D = documented(
+    identity,
     """`ct.id` is the identity, `x -> x`, the unit of `>>`: `ct.id >> f == f == f >> ct.id`.
 
 Spaces: A -> A, for any space; shapes and dtypes stay. A result never shares the memory of its argument.
