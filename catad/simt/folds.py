@@ -16,15 +16,14 @@ import numpy as np
 from catad import scalar
 from catad.linear.families.contract import contract
 from catad.linear.families.reindex import axis as move
+from catad.linear.families.reindex import moved, reshaped
 from catad.scalar import Node, apply, const, param
 from catad.scalar.simplify import FALSE
 from catad.simt.affine import both, boxed, conjuncts
 from catad.simt.arrays import Repeat, Step, every, nodes_of
 from catad.vector.folds.extended_range import TIMES
 from catad.vector.folds.fold import folded_along
-from catad.vector.folds.merge_axes import reshaped
 from catad.vector.folds.reduce import extremum
-from catad.vector.shapes.shape import moved
 
 if TYPE_CHECKING:
     from catad.category.wiring import Wire

@@ -18,7 +18,7 @@ from catad import errors, scalar
 from catad.category.constant import Constant
 from catad.linear.families.contract import contract
 from catad.linear.families.gather import Gathered, ScatterAdded, rows_of
-from catad.linear.families.reindex import axis, whole
+from catad.linear.families.reindex import axis, moved, reshaped, whole
 from catad.scalar import Function, Node, Type, apply, const, param
 from catad.scalar.simplify import FALSE, TRUE, replace
 from catad.simt.affine import Box, Form, Forms, both, boxed, conjuncts, injective
@@ -32,13 +32,11 @@ from catad.simt.versions import Versions
 from catad.simt.views import unwindow, viewable, window
 from catad.vector.bins.fold_by_bin import FoldByBin
 from catad.vector.bins.prefixes_by_bin import PrefixByBin
-from catad.vector.folds.merge_axes import reshaped
 from catad.vector.folds.monoid import Monoid, monoid_of
 from catad.vector.indexing.gather import Ended, InRange
 from catad.vector.indexing.static_indices import gathered
 from catad.vector.pointwise.generate import Iota
 from catad.vector.pointwise.map import mapped
-from catad.vector.shapes.shape import moved
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire

@@ -74,6 +74,14 @@ def rows_of(shape: Sequence[int], index_shape: Sequence[int], axis: int = 0) -> 
     return Indexing(src, axis, index, (*src[:axis], *index, *src[axis + 1 :]), (*shape, *index_shape))
 
 
+def along_axis(shape: tuple[int, ...], axis: int) -> Indexing:
+    """Reading along an axis by an index array of the same shape: `v[.., k, ..] = x[.., index[.., k, ..], ..]`."""
+    n = len(shape)
+    src = tuple(range(n))
+    by = (*src[:axis], n, *src[axis + 1 :])
+    return Indexing(src, axis, by, by, (*shape, shape[axis]))
+
+
 @box
 class Gathered(Primitive):
     """The primitive that applies an unweighted `Gather`: (index, x) to v."""

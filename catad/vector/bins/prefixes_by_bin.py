@@ -23,6 +23,7 @@ from catad.linear.families.reindex import Reshaped
 from catad.vector.bins.sorted_bins import by_sorting, inside, prefixes_by_sorting
 from catad.vector.decomposed import Decomposed, one_term
 from catad.vector.folds.extended_range import TIMES
+from catad.vector.folds.merge_axes import exchanged
 from catad.vector.folds.monoid import Monoid, with_position
 from catad.vector.pointwise.generate import Iota
 from catad.vector.pointwise.map import mapped
@@ -99,7 +100,7 @@ class CarriedByBin(Decomposed):
         index, *values = ins
         values = [v if flag else spread_over(b, v, size) for v, flag in zip(values, flags[1:], strict=True)]
         if not flags[0]:
-            return tuple([_exchanged(b, out) for out in b.add(self, index, *[_exchanged(b, v) for v in values])])
+            return tuple([exchanged(b, out) for out in b.add(self, index, *[exchanged(b, v) for v in values])])
         m, bins = index.shape[1], self.bins
         lanes = contract(b, [(0,)], [b.add(Iota(size))[0]], (0, 1), index.shape)
         own = scalar.apply("mul", scalar.param(1), scalar.const(bins))
@@ -110,12 +111,6 @@ class CarriedByBin(Decomposed):
         made = b.add(replace(self, bins=size * bins), *flat)  # type: ignore[type-var]
         out = [b.add(Reshaped((size, w.shape[0] // size, *w.shape[1:])), w)[0] for w in made] if size else made
         return tuple(out)
-
-
-def _exchanged(b: Builder, wire: Wire) -> Wire:
-    """The first two axes exchanged."""
-    rest = tuple(range(2, wire.ndim))
-    return contract(b, [(0, 1, *rest)], [wire], (1, 0, *rest), wire.shape)
 
 
 @box

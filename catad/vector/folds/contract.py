@@ -10,9 +10,9 @@ from catad.category.constructors import constructor
 from catad.category.spaces import flatten
 from catad.category.terms import D
 from catad.linear.families.contract import Labels, contract
+from catad.linear.families.reindex import reshaped
 from catad.support.help import documented
 from catad.vector.deferred import Named, Shaped, linear
-from catad.vector.folds.merge_axes import reshaped
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire, Wires

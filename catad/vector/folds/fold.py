@@ -21,8 +21,8 @@ from catad.category.terms import D
 from catad.linear.families.contract import contract
 from catad.linear.families.delta import delta
 from catad.linear.families.gather import Gather, Indexing
-from catad.linear.families.reindex import Reshaped, whole
 from catad.linear.families.reindex import axis as ap
+from catad.linear.families.reindex import moved_along, reshaped
 from catad.linear.structure import Rule, Structure
 from catad.scalar import Function
 from catad.vector.deferred import OfOperator
@@ -35,7 +35,7 @@ from catad.vector.folds.monoid import Monoid, check_laws, chooses, elements, mon
 from catad.vector.pointwise.generate import steps_along
 from catad.vector.pointwise.map import mapped
 from catad.vector.scans.scan import Known, after_pointwise, check_params, entries, entry_block, filled, scanned
-from catad.vector.shapes.shape import axes_of, moved, sum_of_elements
+from catad.vector.shapes.shape import axes_of, sum_of_elements
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire, Wires
@@ -201,9 +201,8 @@ def _last(b: Builder, monoid: Monoid, prefixes: Sequence[Wire], axis: int) -> li
     out = []
     for k, s in enumerate(prefixes):
         n = s.shape[axis]
-        cut = ap(n, 1, n - 1, 1, 0, 1, min(n, 1))
-        one = moved(b, s, [cut if a == axis else whole(m) for a, m in enumerate(s.shape)], monoid.neutral[k])
-        out.append(b.add(Reshaped((*s.shape[:axis], *s.shape[axis + 1 :])), one)[0])
+        one = moved_along(b, s, axis, ap(n, 1, n - 1, 1, 0, 1, min(n, 1)), monoid.neutral[k])
+        out.append(reshaped(b, one, (*s.shape[:axis], *s.shape[axis + 1 :])))
     return out
 
 

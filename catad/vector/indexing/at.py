@@ -19,10 +19,10 @@ from catad.category.terms import D
 from catad.errors.places import here
 from catad.linear.families.contract import contract
 from catad.linear.families.gather import Gathered
+from catad.linear.families.reindex import moved, reshaped
 from catad.linear.structure import cast
 from catad.support.help import documented
 from catad.vector.bins.histogram import reduce_by_index
-from catad.vector.folds.merge_axes import reshaped
 from catad.vector.indexing.keys import NEW, Key, Selection, key_of, selection
 from catad.vector.indexing.overwrite import AddedAt, LastOnly, Overwritten, OverwrittenAt
 from catad.vector.indexing.static_indices import overwritten_where_known
@@ -30,7 +30,7 @@ from catad.vector.indexing.subscript import arguments, cut, flat_index, reading,
 from catad.vector.pointwise.map import broadcast
 from catad.vector.pointwise.operators import WORDS
 from catad.vector.pointwise.operators import add as plus
-from catad.vector.shapes.shape import broadcast_to, moved
+from catad.vector.shapes.shape import broadcast_to
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire, Wires

@@ -13,14 +13,13 @@ import numpy as np
 from catad.category.wiring import Wire
 from catad.linear.families.contract import contract
 from catad.linear.families.gather import Gathered, Indexing
-from catad.linear.families.reindex import Axis, axis, whole
+from catad.linear.families.reindex import Axis, axis, moved, moved_along, reshaped, whole
 from catad.linear.families.windows import Progression, Windowed, fits
-from catad.vector.folds.merge_axes import reshaped
 from catad.vector.indexing.flat_index import FlatIndex
 from catad.vector.indexing.keys import Along
 from catad.vector.indexing.overwrite import Overwritten, OverwrittenAt
 from catad.vector.indexing.static_numbers import known_numbers
-from catad.vector.shapes.shape import flipped, moved
+from catad.vector.shapes.shape import flipped
 
 if TYPE_CHECKING:
     from catad.category.wiring import Box, Builder
@@ -50,7 +49,7 @@ def gathered(b: Builder, how: Indexing, index: Wire, x: Wire) -> Wire:
 
 def _sliced(b: Builder, how: Indexing, x: Wire, ax: Axis) -> Wire:
     """The reading by an index array with one axis, as a slice."""
-    cut = moved(b, x, [ax if k == how.axis else whole(n) for k, n in enumerate(x.shape)])
+    cut = moved_along(b, x, how.axis, ax)
     labels = [how.by[0] if k == how.axis else label for k, label in enumerate(how.src)]
     return contract(b, [tuple(labels)], [cut], how.dst, how.sizes)
 

@@ -9,8 +9,8 @@ from catad.category.constant import index_of
 from catad.category.constructors import constructor, integer
 from catad.category.terms import D
 from catad.linear.families.gather import Gathered, rows_of
+from catad.linear.families.reindex import reshaped
 from catad.vector.deferred import Shaped
-from catad.vector.folds.merge_axes import reshaped
 from catad.vector.indexing.flat_index import FlatIndex
 from catad.vector.indexing.keys import Along
 from catad.vector.shapes.shape import axes_of
