@@ -13,13 +13,12 @@ import numpy as np
 
 from catad import errors
 from catad.category.cache import cached
-from catad.category.constant import Constant
 from catad.category.constructors import integer
 from catad.category.spaces import Space, Tensor, as_leaves, flatten
 from catad.category.terms import D
 from catad.category.wiring import Builder, share
 from catad.errors.notices import notice
-from catad.linear.families.contract import contract
+from catad.linear.families.contract import zeros
 from catad.scalar.reading.find_source import find_source
 from catad.simt.arrays import Barrier, Body, Declare, Step, every, nodes_of
 from catad.simt.bounds import needed
@@ -174,9 +173,7 @@ class Launch(D):
         names = self.parameters(len(leaves), b.space(x))
         wires = dict(zip(self.passed, leaves, strict=False))
         for name, like in self.made:
-            zero = b.add(Constant(np.zeros((), dtype=wires[like].dtype)))[0]
-            shape = wires[like].shape
-            wires[name] = contract(b, [()], [zero], tuple(range(len(shape))), shape)
+            wires[name] = zeros(b, wires[like].space)
         return self._laid_out(b, [wires[name] for name in names], None)
 
     def _laid_out(self, b: Builder, wires: Sequence[Wire], found: list[Found] | None) -> Any:

@@ -21,7 +21,7 @@ import numpy as np
 
 from catad.category.boxes import Primitive, box
 from catad.category.spaces import Tensor
-from catad.linear.families.contract import Labels, contract
+from catad.linear.families.contract import Labels, contract, repeated
 from catad.linear.matrix import pairwise_sum
 from catad.linear.matrix.columns import images
 from catad.linear.matrix.entries import Entries, of_moves
@@ -155,8 +155,7 @@ class ScatterAdded(Primitive):
 
 def spread_over(b: Builder, wire: Wire, size: int) -> Wire:
     """The wire repeated along a new leading axis."""
-    axes = tuple(range(wire.ndim))
-    return contract(b, [axes], [wire], (wire.ndim, *axes), (*wire.shape, size))
+    return repeated(b, wire, range(1, 1 + wire.ndim), (size, *wire.shape))
 
 
 def spread_beside(b: Builder, wires: Sequence[Wire], flags: Sequence[bool], size: int) -> list[Wire]:

@@ -17,7 +17,7 @@ from catad.category.boxes import box, of_fields
 from catad.category.spaces import Tensor
 from catad.category.terms import D
 from catad.category.wiring import share
-from catad.linear.families.contract import contract
+from catad.linear.families.contract import contract, repeated
 from catad.linear.families.gather import spread_over
 from catad.linear.families.reindex import Reshaped
 from catad.vector.bins.sorted_bins import by_sorting, inside, prefixes_by_sorting
@@ -50,7 +50,7 @@ class BySorting(D):
 def _positions(b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], bins: int) -> list[Wire]:
     (v,) = values
     (own,) = mapped(b, [scalar.cast(position_dtype(v.shape[0]), scalar.param(0))], [b.add(Iota(v.shape[0]))[0]])
-    positions = contract(b, [(0,)], [own], tuple(range(v.ndim)), v.shape)
+    positions = repeated(b, own, (0,), v.shape)
     return by_sorting(b, with_position(monoid), index, [v, positions], bins)[1:]
 
 
@@ -61,7 +61,7 @@ def _prefixes(b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], b
 
 def _products(b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], bins: int) -> list[Wire]:
     _, before, _, after = _prefixes(b, TIMES, index, values, bins)
-    own = contract(b, [(0,)], [index], tuple(range(before.ndim)), before.shape)
+    own = repeated(b, index, (0,), before.shape)
     both = scalar.apply("mul", scalar.param(0), scalar.param(1))
     return mapped(b, [scalar.apply("select", inside(scalar.param(2), bins), both, scalar.const(0.0))], [before, after, own])
 

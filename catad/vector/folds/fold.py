@@ -18,7 +18,6 @@ from catad.category.constructors import axes as axes_
 from catad.category.constructors import constructor, one_axis
 from catad.category.spaces import Elements, Tensor, rebuild
 from catad.category.terms import D
-from catad.linear.families.contract import contract
 from catad.linear.families.delta import delta
 from catad.linear.families.gather import Gather, Indexing
 from catad.linear.families.reindex import axis as ap
@@ -27,10 +26,10 @@ from catad.linear.structure import Rule, Structure
 from catad.scalar import Function
 from catad.vector.deferred import OfOperator
 from catad.vector.folds.arg_extremum import ArgExtremum
-from catad.vector.folds.array_operator import ArrayFold
+from catad.vector.folds.array_operator import ArrayFold, neutral_of
 from catad.vector.folds.leave_one_out import LeaveOneOutProduct
 from catad.vector.folds.log_sum_exp import log_sum_exp
-from catad.vector.folds.merge_axes import merge, unit_axes
+from catad.vector.folds.merge_axes import merge, spread, unit_axes
 from catad.vector.folds.monoid import Monoid, check_laws, chooses, elements, monoid_of, parts, sampled, with_params
 from catad.vector.pointwise.generate import steps_along
 from catad.vector.pointwise.map import mapped
@@ -152,11 +151,9 @@ def of_one(monoid: Monoid, floats: list[int]) -> tuple[Any, Others]:
     """
     d = monoid.width
     if monoid.inverse is not None:
-        without = scalar.substitute(monoid.inverse, [scalar.param(k) for k in range(2 * d)])
-        element = [scalar.param(d + k) for k in range(d)]
-        inner = Function.make(2 * d, [*without])
         partials = scalar.partials(monoid.op, [d + k for k in floats])
-        put = [*scalar.substitute(inner, [scalar.param(k) for k in range(2 * d)]), *element]
+        both = [scalar.param(k) for k in range(2 * d)]
+        put = [*scalar.substitute(monoid.inverse, both), *both[d:]]
 
         def at(node: Node | None) -> Node | None:
             return None if node is None else scalar.substitute(Function.make(2 * d, [node]), put)[0]
@@ -174,9 +171,7 @@ def of_one(monoid: Monoid, floats: list[int]) -> tuple[Any, Others]:
 
 
 def _with_total(axis: int, b: Builder, wires: Sequence[Wire], results: Sequence[Wire]) -> list[Wire]:
-    labels = tuple(range(wires[0].ndim))
-    rest = (*labels[:axis], *labels[axis + 1 :])
-    return [*[contract(b, [rest], [r], labels, wires[0].shape) for r in results], *wires]
+    return [*[spread(b, r, wires[0], (axis,)) for r in results], *wires]
 
 
 def folded(b: Builder, monoid: Monoid, x: Sequence[Wire], axis: int, free: Sequence[Wire]) -> list[Wire]:
@@ -263,7 +258,7 @@ def fold(
     if isinstance(op, D) and not hasattr(op, "__scalar_function__"):
         if keepdims:
             raise errors.ArgumentError(errors.array_operator_keepdims(op))
-        return ArrayFold(op, neutral, one_axis(axis))
+        return ArrayFold(op, neutral_of(op, neutral, one_axis(axis)))
     monoid = monoid_of(op, neutral, params)
     if scalar.recognise(monoid.op) == "add":
         return sum_of_elements(axis, keepdims)

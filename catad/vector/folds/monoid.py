@@ -334,6 +334,15 @@ def with_params(b: Any, x: Any, monoid: Monoid, term: Any) -> tuple[Any, list[An
     return x[0], list(x[1:])
 
 
+def factors(b: Any, x: Any, names: Sequence[str], monoid: Monoid, term: Any) -> tuple[tuple[Any, ...], list[Any]]:
+    """The named factors of an argument, and the free numbers that follow them."""
+    k = len(names)
+    if not isinstance(x, tuple) or len(x) != k + monoid.free or any(isinstance(p, tuple) for p in x[k:]):
+        pattern = ", ".join([*names, *["p"] * monoid.free])
+        raise errors.SpaceError(errors.not_a_pattern(f"({pattern})", b.space(x), term))
+    return x[:k], list(x[k:])
+
+
 def elements(b: Any, x: Any, monoid: Monoid, term: Any) -> list[Any]:
     """The wires of an array of elements: arrays of one shape, nested as the neutral element is."""
     wires = flatten(x)

@@ -17,7 +17,7 @@ from catad.category.boxes import AlongAxis, Primitive, box
 from catad.category.constant import index_of
 from catad.category.spaces import Tensor
 from catad.category.terms import D
-from catad.linear.families.contract import contract
+from catad.linear.families.contract import repeated
 from catad.linear.families.gather import Gathered, ScatterAdded, rows_of
 from catad.linear.families.reindex import Reshaped
 from catad.support.help import documented
@@ -161,7 +161,7 @@ def _scatter(b: Builder, x: Any, term: D) -> Wire:
         (index,) = b.add(Reshaped((index.space.size,)), index)
     (writer,) = b.add(LastWriter(dst.shape[0]), index)
     (new,) = b.add(Gathered(rows_of(values.shape, writer.shape)), writer, values)
-    everywhere = contract(b, [(0,)], [writer], tuple(range(dst.ndim)), dst.shape)  # the writer of a row writes all of it
+    everywhere = repeated(b, writer, (0,), dst.shape)  # the writer of a row writes all of it
     written: Wire = b.apply(mapped(_overwrite), (everywhere, new, dst))
     return written
 

@@ -32,7 +32,7 @@ from catad.linear.structure import Placed, Rule, Structure, apart, cast, widest
 from catad.scalar import Function
 from catad.support.help import documented
 from catad.vector.deferred import Named, OfOperator
-from catad.vector.folds.array_operator import ArrayScan
+from catad.vector.folds.array_operator import ArrayScan, neutral_of
 from catad.vector.folds.monoid import Monoid, check_laws, chooses, elements, monoid_of, parts, sampled, with_params
 from catad.vector.pointwise.map import mapped
 from catad.vector.scans.resets import reset_of
@@ -395,7 +395,7 @@ def scan(
     """
     axis = one_axis(axis)
     if isinstance(op, D) and not hasattr(op, "__scalar_function__"):
-        return ArrayScan(op, neutral, bool(exclusive), bool(reverse), axis)
+        return ArrayScan(op, neutral_of(op, neutral, axis), bool(exclusive), bool(reverse))
     monoid = monoid_of(op, neutral, params)
     return OfOperator(scan, _lay, monoid, exclusive=bool(exclusive), reverse=bool(reverse), axis=axis)
 

@@ -18,6 +18,7 @@ from catad.category.terms import D
 from catad.linear.families.block import chain, grid
 from catad.linear.families.contract import contract
 from catad.linear.families.delta import delta
+from catad.linear.families.gather import spread_over
 from catad.linear.families.reindex import Axis, Reindex, along, axis, moved, moved_along, reshaped, whole
 from catad.linear.structure import Rule, Structure, cast
 from catad.values.arrays import holds
@@ -204,12 +205,7 @@ def replicate(n: int) -> D:
     array([2., 2., 2.])
     """
     n = integer(n, "a number of copies", 0)
-
-    def lay(b: Builder, x: Wire, term: D) -> Wire:
-        axes = tuple(range(1, x.ndim + 1))
-        return contract(b, [axes], [x], (0, *axes), (n, *x.shape))
-
-    return OneArray(replicate, lay, n=n)
+    return OneArray(replicate, lambda b, x, term: spread_over(b, x, n), n=n)
 
 
 @constructor()
