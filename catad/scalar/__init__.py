@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from catad.scalar.recognise import recognise as recognise
     from catad.scalar.simplify import apply as apply
     from catad.scalar.simplify import cast as cast
+    from catad.scalar.simplify import put as put
     from catad.scalar.simplify import substitute as substitute
     from catad.scalar.simplify import truth as truth
     from catad.scalar.single_function import dtypes_alone as dtypes_alone
@@ -73,6 +74,6 @@ first_use(__name__, {
     "scalar.recognise": "commutes recognise",
     "scalar.derivative_rules": "CHOICES PARTIALS",
     "scalar.reading.signatures": "arity_of",
-    "scalar.simplify": "apply cast substitute truth",
+    "scalar.simplify": "apply cast put substitute truth",
     "scalar.vocabulary": "Word operations vocabulary",
 })  # fmt: skip

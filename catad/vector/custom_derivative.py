@@ -66,21 +66,19 @@ class Custom(PassedOn):
         return b.add(Custom(structure, self.xs, self.ys), *carried, *ins[n:])
 
 
+@box
 class Opaque(Primitive):
     """A hand-written morphism whose code cannot be traced, at one space: x leaves to (y leaves..., slots...)."""
 
-    __slots__ = ("cod", "dom", "fn", "structure")
     drawn_as = "functor"
-
-    def __init__(self, fn: Any, dom: Space, cod: Space, structure: Structure) -> None:
-        self.fn, self.dom, self.cod, self.structure = fn, dom, cod, structure
+    fn: Any
+    dom: Space
+    cod: Space
+    structure: Structure
 
     @property
     def lasting(self) -> bool:
         return False
-
-    def data(self) -> Hashable:
-        return (self.fn, self.dom, self.cod, self.structure)
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return (*self.cod.leaves, *self.structure.slots)

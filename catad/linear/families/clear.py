@@ -88,8 +88,7 @@ def written_at(xp: Any, how: Indexing, index: Any, x: Any, values: Any) -> Any:
     if not how.by:
         at = int(index)
         if 0 <= at < how.bins:
-            rest = (*how.src[: how.axis], *how.src[how.axis + 1 :])
-            laid = values if isinstance(values, int) else np.transpose(values, [how.dst.index(label) for label in rest])
+            laid = values if isinstance(values, int) else np.transpose(values, [how.dst.index(label) for label in how.rest])
             out[(slice(None),) * how.axis + (at,)] = laid
         return out
     flat = positions(xp, how, index, how.shape(how.dst)).reshape(-1)

@@ -52,6 +52,16 @@ class Indexing(NamedTuple):
         """The size of the indexed axis."""
         return self.sizes[self.src[self.axis]]
 
+    @property
+    def rest(self) -> Labels:
+        """The labels of `src` but the indexed one."""
+        return (*self.src[: self.axis], *self.src[self.axis + 1 :])
+
+    @property
+    def is_plain(self) -> bool:
+        """False where numbers of a row have indices of their own."""
+        return sorted((*self.rest, *self.by)) == sorted(self.dst) and len(set(self.dst)) == len(self.dst)
+
     def carried(self, index: bool, size: int) -> Indexing:
         """The same with a new leading axis in `src` and `dst`, and in the index array if it has one too."""
         new = len(self.sizes)

@@ -125,11 +125,7 @@ class FoldByBin(CarriedByBin):
     ) -> Rule:
         """Through `op(before, x)`, value by value, then through `op(., after)`, added up by bin: as of a fold."""
         d = self.monoid.width
-        at = [*first.outputs, *_params(d, first.arity)]
-        outer = [
-            [None if node is None else scalar.substitute(Function.make(2 * d + 1, [node]), at)[0] for node in row]
-            for row in _rows(scalar.partials(second, floats), floats)
-        ]
+        outer = scalar.put(_rows(scalar.partials(second, floats), floats), [*first.outputs, *_params(d, first.arity)])
         inner = _rows(scalar.partials(first, [d + k for k in floats]), floats)
         after = self._weighted(ins, outs, floats, outer, self._prefixes)
         return after_pointwise(inner, [ins[1 + k] for k in floats], self._prefixes, after)

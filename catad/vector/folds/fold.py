@@ -38,7 +38,6 @@ from catad.vector.shapes.shape import axes_of, sum_of_elements
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire, Wires
-    from catad.scalar import Node
 
 
 @box
@@ -116,10 +115,7 @@ class Fold(AlongAxis):
         inner, own = scalar.partials(self.monoid.op, [d + k for k in floats]), scalar.partials(self.monoid.op, floats)
         joined = scalar.substitute(self.monoid.op, [scalar.param(k) for k in range(2 * d)])
         at = [*joined, *[scalar.param(2 * d + k) for k in range(d)]]
-        outer = [
-            [None if node is None else scalar.substitute(Function.make(2 * d, [node]), at)[0] for node in row]
-            for row in [own[k] for k in floats]
-        ]
+        outer = scalar.put([own[k] for k in floats], at)
         after = self._weighted(ins, outs, floats, outer, known)
         return after_pointwise([inner[k] for k in floats], [ins[k] for k in floats], known, after)
 
@@ -153,12 +149,7 @@ def of_one(monoid: Monoid, floats: list[int]) -> tuple[Any, Others]:
     if monoid.inverse is not None:
         partials = scalar.partials(monoid.op, [d + k for k in floats])
         both = [scalar.param(k) for k in range(2 * d)]
-        put = [*scalar.substitute(monoid.inverse, both), *both[d:]]
-
-        def at(node: Node | None) -> Node | None:
-            return None if node is None else scalar.substitute(Function.make(2 * d, [node]), put)[0]
-
-        return [[at(node) for node in row] for row in partials], _with_total
+        return scalar.put(partials, [*scalar.substitute(monoid.inverse, both), *both[d:]]), _with_total
     first = scalar.substitute(monoid.op, [scalar.param(k) for k in range(2 * d)])
     outputs = scalar.substitute(monoid.op, [*first, *[scalar.param(2 * d + k) for k in range(d)]])
     partials = scalar.partials(Function.make(3 * d, outputs), [d + k for k in floats])

@@ -142,8 +142,7 @@ class AddedAt(_At):
         if index.ndim == 0:
             at = xp.minimum(xp.maximum(index, 0), self.how.bins - 1).astype(np.int64)
             old = xp.take(x, at, axis=self.how.axis)
-            rest = (*self.how.src[: self.how.axis], *self.how.src[self.how.axis + 1 :])
-            laid = xp.transpose(old, [rest.index(label) for label in self.how.dst])
+            laid = xp.transpose(old, [self.how.rest.index(label) for label in self.how.dst])
             return written_at(xp, self.how, index, x, laid + values)
         flat = positions(xp, self.how, index, values.shape).reshape(-1)
         size = x.size

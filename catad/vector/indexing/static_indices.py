@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 
 def gathered(b: Builder, how: Indexing, index: Wire, x: Wire) -> Wire:
     """What `Gathered` reads; in windows where the index is known to be affine and in range."""
-    rest = (*how.src[: how.axis], *how.src[how.axis + 1 :])
-    plain = sorted(how.dst) == sorted((*rest, *how.by)) and len(set(how.dst)) == len(how.dst)
-    found = _progression(known_numbers(b, index), how.bins) if plain and how.by else None
+    found = _progression(known_numbers(b, index), how.bins) if how.is_plain and how.by else None
     if found is None:
         return b.add(Gathered(how), index, x)[0]
     first, steps = found
