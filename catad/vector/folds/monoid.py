@@ -16,6 +16,7 @@ import numpy as np
 
 from catad import errors, scalar
 from catad.category.constructors import constructor
+from catad.category.rearrange import in_pattern
 from catad.category.spaces import Elements, Value, as_leaves, flatten, space_of
 from catad.category.text import called
 from catad.scalar import Function
@@ -337,9 +338,7 @@ def with_params(b: Any, x: Any, monoid: Monoid, term: Any) -> tuple[Any, list[An
 def factors(b: Any, x: Any, names: Sequence[str], monoid: Monoid, term: Any) -> tuple[tuple[Any, ...], list[Any]]:
     """The named factors of an argument, and the free numbers that follow them."""
     k = len(names)
-    if not isinstance(x, tuple) or len(x) != k + monoid.free or any(isinstance(p, tuple) for p in x[k:]):
-        pattern = ", ".join([*names, *["p"] * monoid.free])
-        raise errors.SpaceError(errors.not_a_pattern(f"({pattern})", b.space(x), term))
+    x = in_pattern(b, x, f"({', '.join([*names, *['p'] * monoid.free])})", k, term)
     return x[:k], list(x[k:])
 
 

@@ -114,7 +114,8 @@ class LastWriter(AlongAxis):
         return xp.moveaxis(out.reshape(*rows, self.size), -1, self.axis), count
 
 
-def _tensors(b: Builder, x: Any, count: int, term: D) -> tuple[Wire, ...]:
+def tensors(b: Builder, x: Any, count: int, term: D) -> tuple[Wire, ...]:
+    """The factors of an argument of so many arrays."""
     if not isinstance(x, tuple) or len(x) != count or any(isinstance(part, tuple) for part in x):
         raise errors.SpaceError(errors.not_a_product_of(count, b.space(x), term))
     return x
@@ -122,7 +123,7 @@ def _tensors(b: Builder, x: Any, count: int, term: D) -> tuple[Wire, ...]:
 
 @linear
 def _gather(b: Builder, x: Any, term: D) -> Wire:
-    array, index = _tensors(b, x, 2, term)
+    array, index = tensors(b, x, 2, term)
     index = index_of(index)
     if not array.ndim:
         raise errors.SpaceError(errors.bad_axis(0, array.space, term))
@@ -132,7 +133,7 @@ def _gather(b: Builder, x: Any, term: D) -> Wire:
 
 def _rows(b: Builder, x: Any, term: D) -> tuple[Wire, Wire, Wire]:
     """Destination, indices and values, checked to fit."""
-    dst, index, values = _tensors(b, x, 3, term)
+    dst, index, values = tensors(b, x, 3, term)
     index = index_of(index)
     if not dst.ndim:
         raise errors.SpaceError(errors.bad_axis(0, dst.space, term))

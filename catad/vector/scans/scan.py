@@ -17,6 +17,7 @@ import numpy as np
 from catad import errors, scalar
 from catad.category.boxes import Primitive, box
 from catad.category.constructors import constructor, one_axis
+from catad.category.rearrange import in_pattern
 from catad.category.spaces import Elements, Tensor, rebuild
 from catad.category.terms import D
 from catad.linear.families.block import assemble, chain
@@ -29,7 +30,6 @@ from catad.linear.families.recurrence import ONE, ZERO, Recurred, Recurrence, st
 from catad.linear.families.reindex import axis as ap
 from catad.linear.families.reindex import moved, moved_along, reshaped, whole
 from catad.linear.structure import Placed, Rule, Structure, apart, cast, widest
-from catad.scalar import Function
 from catad.support.help import documented
 from catad.vector.deferred import Named, OfOperator
 from catad.vector.folds.array_operator import ArrayScan, neutral_of
@@ -157,13 +157,10 @@ class Scan(Primitive):
         at = [*neutral, *[scalar.param(k) for k in range(d, 2 * d + free)]]
         if not all(np.isfinite(e) for e in self.monoid.neutral):
             return False
-        partials = scalar.partials(self.monoid.op, range(d, 2 * d + free))
-        for k, row in enumerate(partials):
+        for k, row in enumerate(scalar.put(scalar.partials(self.monoid.op, range(d, 2 * d + free)), at)):
             for j, node in enumerate(row):
-                if node is not None:
-                    (there,) = scalar.substitute(Function.make(2 * d + free, [node]), at)
-                    if scalar.constant(there) != (1.0 if j == k else 0.0):
-                        return False
+                if node is not None and scalar.constant(node) != (1.0 if j == k else 0.0):
+                    return False
         return True
 
     def _first_steps(
@@ -401,9 +398,7 @@ def scan(
 
 
 def _recurrence(b: Builder, x: Wires, term: D) -> Wire:
-    if not isinstance(x, tuple) or len(x) != 2 or any(isinstance(part, tuple) for part in x):
-        raise errors.SpaceError(errors.not_a_pattern("(A, b)", b.space(x), term))
-    links, inputs = x
+    links, inputs = in_pattern(b, x, "(A, b)", 0, term)
     if not inputs.ndim or not inputs.space.is_float or not links.space.is_float:
         raise errors.SpaceError(errors.wrong_recurrence(links.space, inputs.space))
     if links.shape == inputs.shape:
