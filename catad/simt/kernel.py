@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from catad import errors
+from catad.category.boxes import of_fields
 from catad.category.cache import cached
 from catad.category.constructors import integer
 from catad.category.spaces import Space, Tensor, as_leaves, flatten
@@ -87,21 +88,16 @@ class Kernel:
 
 
 @share
+@of_fields
 class Launch(D):
     """A kernel at a launch: from all its parameters in order to the arrays that it writes, in order."""
 
-    __slots__ = ("block", "grid", "kernel", "made", "weak")
     takes_numbers = True
-
-    def __init__(
-        self,
-        kernel: Kernel,
-        grid: tuple[int, int, int],
-        block: tuple[int, int, int],
-        made: tuple[tuple[str, str], ...],
-        weak: tuple[str, ...] = (),
-    ) -> None:
-        self.kernel, self.grid, self.block, self.made, self.weak = kernel, grid, block, made, weak
+    kernel: Kernel
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    made: tuple[tuple[str, str], ...]
+    weak: tuple[str, ...] = ()
 
     def data(self) -> Hashable:
         return (self.kernel.frozen.key, self.kernel.max_steps, self.grid, self.block, self.made, self.weak)
