@@ -232,7 +232,8 @@ def of_fields(cls: type[T]) -> type[T]:
     made.child_fields = parts
     if parts:
         made.children = property(lambda self: tuple([getattr(self, n) for n in parts]))
-    made.data = lambda self: tuple([getattr(self, n) for n in names])
+    if "data" not in cls.__dict__:
+        made.data = lambda self: tuple([getattr(self, n) for n in names])
     if cls.code is D.code:
         made.code = lambda self, part, name: called(self, name)
     return made  # type: ignore[no-any-return]

@@ -59,6 +59,13 @@ def cross(*terms: MorphismLike) -> D:
     return Cross(tuple([morphism(term, "ct.cross") for term in terms]), here())
 
 
+def in_pattern(b: Builder, x: Any, pattern: str, nested: int, term: D) -> tuple[Any, ...]:
+    """The factors of an argument of a pattern such as "(a, b)"; only the first `nested` may be products."""
+    if not isinstance(x, tuple) or len(x) != 1 + pattern.count(",") or any(isinstance(part, tuple) for part in x[nested:]):
+        raise errors.SpaceError(errors.not_a_pattern(pattern, b.space(x), term))
+    return x
+
+
 class Structural(D):
     """A rearrangement of a tuple: no box, only wires. `name` is its public name, e.g. `exl`."""
 

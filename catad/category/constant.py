@@ -94,9 +94,13 @@ class Const(D):
         ]
         return rebuild(self.space, [b.add(leaf)[0] for leaf in leaves])
 
+    @property
+    def value(self) -> Any:
+        """The value, with the Python numbers that were given."""
+        return rebuild(self.space, [leaf.array[()] if leaf.number is None else leaf.number for leaf in self.children])
+
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        numbers = [leaf.array[()] if leaf.number is None else leaf.number for leaf in self.children]
-        return f"ct.const({name(rebuild(self.space, numbers), 'value')})"
+        return f"ct.const({name(self.value, 'value')})"
 
 
 @constructor("value")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from catad import errors
 from catad.category.boxes import of_fields
 from catad.category.cache import cached
+from catad.category.cartesian import in_pattern
 from catad.category.constructors import constructor
 from catad.category.spaces import Space, Tensor, flatten, rebuild, some_tangents
 from catad.category.terms import D, MorphismLike, morphism
@@ -234,10 +235,8 @@ class Linearised(D):
 # -- functors on terms
 
 
-def _parts(b: Builder, x: Any, term: D) -> tuple[Any, Any]:
-    if not isinstance(x, tuple) or len(x) != 2:
-        raise errors.SpaceError(errors.not_a_pattern("(point, tangent or cotangent)", b.space(x), term))
-    return x[0], x[1]
+def _parts(b: Builder, x: Any, term: D) -> tuple[Any, ...]:
+    return in_pattern(b, x, "(point, tangent or cotangent)", 2, term)
 
 
 def _tangents(b: Builder, v: Any, space: Space, what: str, term: D, leaves: Leaves) -> list[Wire]:

@@ -7,7 +7,7 @@ Both follow the families (labels, progressions, the grid of a block) and never w
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import singledispatch
 from typing import Any
 
@@ -20,7 +20,6 @@ from catad.linear.families.gather import Gather, ScatterAdd
 from catad.linear.families.matrix_free import Batched
 from catad.linear.families.recurrence import ZERO, Recurrence
 from catad.linear.families.reindex import Reindex, Reshape
-from catad.linear.matrix.entries import starts
 from catad.linear.network import Network
 from catad.linear.structure import Placed, Structure
 
@@ -177,7 +176,7 @@ def _block(structure: Block, slots: Any) -> Mask:
 
     def entries(i: Any, j: Any) -> Entries:
         found = np.zeros((len(i), len(j)), dtype=bool)
-        for part, top, left in _places(structure):
+        for part, top, left in structure.cells():
             mine = np.flatnonzero((i >= top) & (i < top + part[0].rows))
             theirs = np.flatnonzero((j >= left) & (j < left + part[0].columns))
             if len(mine) and len(theirs):
@@ -186,15 +185,6 @@ def _block(structure: Block, slots: Any) -> Mask:
         return found
 
     return entries
-
-
-def _places(structure: Block) -> Iterator[tuple[Placed, int, int]]:
-    """The parts of the grid, each with the row and the column at which it begins."""
-    grid, columns, rows = structure.blocks
-    for line, top in zip(grid, starts(structure.cod, rows), strict=True):
-        for part, left in zip(line, starts(structure.dom, columns), strict=True):
-            if part is not None:
-                yield part, top, left
 
 
 @mask.register
@@ -307,7 +297,7 @@ def _of_scatter(structure: ScatterAdd, slots: Any, count: int) -> Positions:
 
 @samples.register
 def _of_block(structure: Block, slots: Any, count: int) -> Positions:
-    return _of_parts(_places(structure), slots, count)
+    return _of_parts(structure.cells(), slots, count)
 
 
 @samples.register

@@ -13,8 +13,7 @@ from catad import errors
 from catad.category.spaces import Product, Space, Tensor, as_leaves, flatten, space_like
 from catad.category.terms import D
 from catad.category.wiring import Wire
-from catad.linear.families.block import Block, Zero, diagonal_block
-from catad.linear.families.block import assemble as _assemble
+from catad.linear.families.block import Zero, diagonal_block, grid
 from catad.linear.families.delta import delta
 from catad.linear.families.delta import identity as _identity
 from catad.linear.families.gather import Gather, rows_of
@@ -22,7 +21,6 @@ from catad.linear.families.matrix_free import MatrixFree
 from catad.linear.families.recurrence import ONE, Recurrence
 from catad.linear.families.reindex import Reindex, axis
 from catad.linear.map import LinearMap, as_slot, linear_map
-from catad.linear.structure import Placed
 from catad.values.arrays import Array, array_module, as_number, common_module, is_weak
 
 Train = Callable[[LinearMap], LinearMap]
@@ -386,22 +384,10 @@ def block(rows: Sequence[Sequence[LinearMap]], dom: Space, cod: Space) -> Linear
     >>> ct.linear.block([[I, I], [O, I]], R * R, R * R)((1.0, 10.0))
     (np.float64(11.0), np.float64(10.0))
     """
-    slots: list[Array] = []
-    grid: list[list[Placed | None]] = []
-    for line in rows:
-        cells: list[Placed | None] = []
-        for part in line:
-            numbers = tuple(range(len(slots), len(slots) + len(part.slots)))
-            cells.append(None if part.structure.is_zero else (part.structure, numbers))
-            slots.extend(part.slots if not part.structure.is_zero else ())
-        grid.append(cells)
-    spaces = [Tensor(s.shape, s.dtype) for s in slots]
-    columns = tuple([len(part.dom.leaves) for part in rows[0]])
-    heights = tuple([len(line[0].cod.leaves) for line in rows])
-    if all(w == 1 for w in (*columns, *heights)):
-        return linear_map(dom, cod, _assemble(grid, dom.leaves, cod.leaves, spaces), slots)
-    lines = tuple([tuple(line) for line in grid])
-    return linear_map(dom, cod, Block(lines, dom.leaves, cod.leaves, tuple(spaces), (columns, heights)), slots)
+    slots = [slot for line in rows for part in line if not part.structure.is_zero for slot in part.slots]
+    widths = tuple([len(part.dom.leaves) for part in rows[0]]), tuple([len(line[0].cod.leaves) for line in rows])
+    structure = grid([[part.structure for part in line] for line in rows], dom.leaves, cod.leaves, widths)
+    return linear_map(dom, cod, structure, slots)
 
 
 def as_map(J: Any) -> LinearMap:

@@ -25,7 +25,7 @@ from catad.linear.matrix.columns import from_left, times
 from catad.linear.matrix.operator import Operator
 from catad.linear.matrix.repeated_todense import Expected
 from catad.linear.products import Shared, multiply, operations
-from catad.linear.structure import Structure
+from catad.linear.structure import Structure, apart, of_part
 from catad.values.arrays import Array, as_array, as_number, common_module, is_weak, kept, sealed
 from catad.values.trees import Tree
 
@@ -210,9 +210,7 @@ class LinearMap(Operator):
             wires = [_source(s.side, s.index, first, second) for s in product.sources]
             if all(w is not None for w in wires):
                 return linear_map(first.dom, second.cod, product.structure, wires)
-        n = len(first.slots)
-        numbers = tuple(range(n, n + len(second.slots)))
-        both = chain([(first.structure, tuple(range(n))), (second.structure, numbers)])
+        both = chain(apart(first.structure, second.structure))
         return linear_map(first.dom, second.cod, both, (*first.slots, *second.slots))
 
     @overload
@@ -250,9 +248,7 @@ class LinearMap(Operator):
             return NotImplemented
         if self.dom != other.dom or self.cod != other.cod:
             raise errors.SpaceError(errors.sum_of_unequal_spaces(self, other))
-        n = len(self.slots)
-        numbers = tuple(range(n, n + len(other.slots)))
-        both = total([(self.structure, tuple(range(n))), (other.structure, numbers)])
+        both = total(apart(self.structure, other.structure))
         return linear_map(self.dom, self.cod, both, (*self.slots, *other.slots))
 
     def __radd__(self, other: Any) -> LinearMap:
@@ -327,7 +323,7 @@ def block_of(L: LinearMap, row: int, column: int) -> LinearMap:
         part = cells[row][column]
         if part is None:
             return linear_map(dom, cod, Zero((dom,), (cod,)), ())
-        return linear_map(dom, cod, part[0], [L.slots[k] for k in part[1]])
+        return linear_map(dom, cod, part[0], of_part(L.slots, part))
     into = linear_map(dom, L.dom, _injection(L.dom.leaves, column), ())
     out = linear_map(L.cod, cod, _injection(L.cod.leaves, row).T, ())
     return out.multiply(L).multiply(into)

@@ -11,12 +11,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catad.category.spaces import Tensor
-from catad.linear.families.block import Block, Chain, assemble, chain, total
+from catad.linear.families.block import Chain, assemble, chain, placed, total
 from catad.linear.families.delta import identity
 from catad.linear.matrix.entries import Entries
 from catad.linear.matrix.patterns import Grid, grid_of
 from catad.linear.solving.solver import Solver, solver_of
-from catad.linear.structure import Placed, Structure, accumulate, family
+from catad.linear.structure import Placed, Structure, accumulate, family, local, of_part, renumbered
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
@@ -63,10 +63,10 @@ class Network(Structure):
 
     def _push(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
         at: dict[int, Wire | None] = dict(zip(self.inputs, xs, strict=True))
-        for (structure, numbers), ins, outs in self.nodes:
+        for part, ins, outs in self.nodes:
             tangents = [at.get(k) for k in ins]
             if any(t is not None for t in tangents):
-                at.update(zip(outs, structure.apply(b, [slots[k] for k in numbers], tangents), strict=True))
+                at.update(zip(outs, part[0].apply(b, of_part(slots, part), tangents), strict=True))
         return [at.get(k) for k in self.outputs]
 
     def _pull(self, b: Builder, slots: Sequence[Wire], ys: Sequence[Wire | None]) -> list[Wire | None]:
@@ -74,10 +74,10 @@ class Network(Structure):
         for k, y in zip(self.outputs, ys, strict=True):
             if k >= 0:
                 at[k] = accumulate(at.get(k), y)
-        for (structure, numbers), ins, outs in reversed(self.nodes):
+        for part, ins, outs in reversed(self.nodes):
             cotangents = [at.get(k) for k in outs]
             if any(t is not None for t in cotangents):
-                for k, term in zip(ins, structure.T.apply(b, [slots[k] for k in numbers], cotangents), strict=True):
+                for k, term in zip(ins, part[0].T.apply(b, of_part(slots, part), cotangents), strict=True):
                     at[k] = accumulate(at.get(k), term)
         return [at.get(k) for k in self.inputs]
 
@@ -153,7 +153,7 @@ class Network(Structure):
                 parts.append(self._side_by_side(stay, coupled))
             live = stay + [k for node in coupled for k in node.outs]
         parts.append(self._grid(live, [], list(self.outputs), self.ends))
-        product, numbers = chain_all(parts)
+        product, numbers = placed(chain, parts)
         if numbers == tuple(range(len(self.slots))):
             return product
         return Chain(((product, numbers),), self.slots)  # some slot is not needed
@@ -175,25 +175,21 @@ class Network(Structure):
                         continue
                     for place in [i for i, k in enumerate(after) if k == out]:
                         rows[place][at] = _plus(rows[place][at], part)
-        numbers = sorted({k for line in rows for part in line if part is not None for k in part[1]})
-        local = {k: i for i, k in enumerate(numbers)}
-        placed = [[p and (p[0], tuple([local[k] for k in p[1]])) for p in line] for line in rows]
-        return assemble(placed, dom, cod, [self.slots[k] for k in numbers]), tuple(numbers)
+        parts, numbers = local([part for line in rows for part in line if part is not None])
+        there = iter(parts)
+        cells = [[part and next(there) for part in line] for line in rows]
+        return assemble(cells, dom, cod, [self.slots[k] for k in numbers]), numbers
 
     def _side_by_side(self, stay: list[int], coupled: list[Node]) -> Placed:
         """Maps of several leaves next to each other, after the wires that are passed on."""
-        parts: list[Placed] = [(identity(self.wires[k]), ()) for k in stay] + [node.part for node in coupled]
-        numbers = sorted({k for part in parts for k in part[1]})
-        local = {k: i for i, k in enumerate(numbers)}
-        parts = [(s, tuple([local[k] for k in own])) for s, own in parts]
-        lines = [tuple([part if r == c else None for c in range(len(parts))]) for r, part in enumerate(parts)]
+        parts, numbers = local([*[(identity(self.wires[k]), ()) for k in stay], *[node.part for node in coupled]])
+        lines = [[part if r == c else None for c in range(len(parts))] for r, part in enumerate(parts)]
         dom = tuple([leaf for s, _ in parts for leaf in s.dom])
         cod = tuple([leaf for s, _ in parts for leaf in s.cod])
-        slots = tuple([self.slots[k] for k in numbers])
         if len(parts) == 1:
             return parts[0][0], coupled[0].part[1]
         widths = (tuple([len(s.dom) for s, _ in parts]), tuple([len(s.cod) for s, _ in parts]))
-        return Block(tuple(lines), dom, cod, slots, widths), tuple(numbers)
+        return assemble(lines, dom, cod, [self.slots[k] for k in numbers], widths), numbers
 
 
 def _is_plain(node: Node) -> bool:
@@ -205,20 +201,11 @@ def _lines(part: Placed) -> list[list[Placed | None]]:
     structure, numbers = part
     cells = structure.leafwise
     assert cells is not None
-    return [[p and (p[0], tuple([numbers[k] for k in p[1]])) for p in line] for line in cells]
+    return [[part and renumbered(part, numbers) for part in line] for line in cells]
 
 
 def _plus(a: Placed | None, b: Placed | None) -> Placed | None:
     """The sum of two placed parts that keep their slot numbers."""
     if a is None or b is None:
         return b if a is None else a
-    numbers = sorted({*a[1], *b[1]})
-    local = {k: i for i, k in enumerate(numbers)}
-    return total([(s, tuple([local[k] for k in own])) for s, own in (a, b)]), tuple(numbers)
-
-
-def chain_all(parts: Sequence[Placed]) -> Placed:
-    """A chain of placed parts whose slots keep their numbers."""
-    numbers = sorted({k for _, own in parts for k in own})
-    renumber = {k: i for i, k in enumerate(numbers)}
-    return chain([(s, tuple([renumber[k] for k in own])) for s, own in parts]), tuple(numbers)
+    return placed(total, (a, b))

@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from itertools import accumulate as accumulated
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, dataclass_transform
 
 import numpy as np
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from catad.linear.solving.solver import Solver
 
 S = TypeVar("S", bound="Structure")
+T = TypeVar("T")
 
 
 @dataclass_transform(frozen_default=True)
@@ -309,6 +311,29 @@ class Structure(ABC):
 
 Placed = tuple[Structure, tuple[int, ...]]  # a part, and the slots of the composite that are its slots
 Cells = tuple[tuple["Placed | None", ...], ...]  # a row for each leaf, or group of leaves, of the result; None is zero
+
+
+def of_part(slots: Sequence[T], part: Placed) -> list[T]:
+    """The slots of a part, of those of the composite."""
+    return [slots[k] for k in part[1]]
+
+
+def renumbered(part: Placed, numbers: Sequence[int]) -> Placed:
+    """A part of a composite as a part of what the composite is placed in, with these numbers."""
+    return part[0], tuple([numbers[k] for k in part[1]])
+
+
+def local(parts: Sequence[Placed]) -> tuple[list[Placed], tuple[int, ...]]:
+    """Placed parts with the slots that they use numbered from 0, and the numbers that these have in the composite."""
+    used = tuple(sorted({k for _, own in parts for k in own}))
+    at = {k: i for i, k in enumerate(used)}
+    return [(part, tuple([at[k] for k in own])) for part, own in parts], used
+
+
+def apart(*parts: Structure) -> list[Placed]:
+    """Maps with slots of their own, those of one after those of the other."""
+    ends = list(accumulated([len(part.slots) for part in parts]))
+    return [(part, tuple(range(end - len(part.slots), end))) for part, end in zip(parts, ends, strict=True)]
 
 
 class Blocks(NamedTuple):

@@ -14,7 +14,7 @@ from catad.linear.families.block import Block, chain
 from catad.linear.families.delta import delta
 from catad.linear.families.matrix_free import space_of_leaves
 from catad.linear.map import LinearMap
-from catad.linear.structure import Placed, Structure, widest
+from catad.linear.structure import Placed, Structure, apart, widest
 from catad.planner.plan import Plan, plan_structure
 from catad.planner.request import Request, checked
 from catad.support.lru import remembered
@@ -39,9 +39,7 @@ def rows(leaves: Sequence[Tensor], count: int) -> Structure:
 def plan_rows(structure: Structure, count: int, request: Request) -> Plan:
     """The plan for `count` cotangents pulled back through a structure: the slots of the structure, then the cotangents."""
     last = rows(structure.cod, count)
-    n = len(structure.slots)
-    numbers = tuple(range(n, n + len(last.slots)))
-    return plan_structure(chain([(structure, tuple(range(n))), (last, numbers)]), request)
+    return plan_structure(chain(apart(structure, last)), request)
 
 
 def pulled_back(structure: Structure, xp: Any, slots: Sequence[Any], cotangents: Sequence[Any], count: int) -> list[Any]:

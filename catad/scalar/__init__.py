@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from catad.scalar.recognise import recognise as recognise
     from catad.scalar.simplify import apply as apply
     from catad.scalar.simplify import cast as cast
+    from catad.scalar.simplify import put as put
     from catad.scalar.simplify import substitute as substitute
     from catad.scalar.simplify import truth as truth
     from catad.scalar.single_function import dtypes_alone as dtypes_alone

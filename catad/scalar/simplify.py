@@ -397,3 +397,9 @@ def substitute(function: Function, args: Sequence[Node]) -> tuple[Node, ...]:
             text(f"{function.name} called with the wrong number of scalars", given=len(args), expected=function.arity)
         )
     return replace(function.outputs, {param(i): arg for i, arg in enumerate(args)})
+
+
+def put(rows: Sequence[Sequence[Node | None]], args: Sequence[Node]) -> list[list[Node | None]]:
+    """Rows of expressions with `args` in the place of their params; None stays."""
+    n = len(args)
+    return [[None if node is None else substitute(Function.make(n, [node]), args)[0] for node in row] for row in rows]

@@ -7,7 +7,6 @@ A sum of products of two arrays, each of which has its own axes, is a contractio
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,15 +15,15 @@ import numpy as np
 from catad import scalar
 from catad.linear.families.contract import contract
 from catad.linear.families.reindex import axis as move
+from catad.linear.families.reindex import moved, reshaped
 from catad.scalar import Node, apply, const, param
 from catad.scalar.simplify import FALSE
 from catad.simt.affine import both, boxed, conjuncts
 from catad.simt.arrays import Repeat, Step, every, nodes_of
 from catad.vector.folds.extended_range import TIMES
 from catad.vector.folds.fold import folded_along
-from catad.vector.folds.merge_axes import reshaped
+from catad.vector.folds.monoid import Monoid
 from catad.vector.folds.reduce import extremum
-from catad.vector.shapes.shape import moved
 
 if TYPE_CHECKING:
     from catad.category.wiring import Wire
@@ -116,10 +115,11 @@ def neutral(op: str, dtype: np.dtype[Any]) -> Node:
     """The neutral element of an operator."""
     if op in ("add", "mul"):
         return const(dtype.type(op == "mul"))
-    low = op in ("maximum", "greatest")
-    if dtype.kind == "f":
-        return const(dtype.type(-math.inf if low else math.inf))
-    return const(dtype.type(np.iinfo(dtype).min if low else np.iinfo(dtype).max))
+    return const(dtype.type(_extremum(op, dtype).neutral[0]))
+
+
+def _extremum(op: str, dtype: np.dtype[Any]) -> Monoid:
+    return extremum("maximum" if op in ("maximum", "greatest") else "minimum", dtype)
 
 
 def folded(inner: Lowering, axis: int, op: str, node: Node, dtype: np.dtype[Any]) -> Wire:
@@ -138,7 +138,7 @@ def folded(inner: Lowering, axis: int, op: str, node: Node, dtype: np.dtype[Any]
     if op == "add":
         labels = tuple(range(len(shape)))
         return contract(inner.b, [labels], [wire], (*labels[:axis], *labels[axis + 1 :]), shape)
-    monoid = TIMES if op == "mul" else extremum("maximum" if op in ("maximum", "greatest") else "minimum", dtype)
+    monoid = TIMES if op == "mul" else _extremum(op, dtype)
     return folded_along(inner.b, monoid, [wire], [axis])[0]
 
 

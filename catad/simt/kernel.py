@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from catad import errors, upward
+from catad.category.boxes import of_fields
 from catad.category.cache import cached
-from catad.category.constant import Constant
 from catad.category.constructors import integer
 from catad.category.spaces import Space, Tensor, as_leaves, flatten
 from catad.category.terms import D
 from catad.category.wiring import Builder, share
 from catad.errors.notices import notice
-from catad.linear.families.contract import contract
+from catad.linear.families.contract import zeros
 from catad.scalar.reading.find_source import find_source
 from catad.simt.arrays import Barrier, Body, Declare, Step, every, nodes_of
 from catad.simt.bounds import needed
@@ -87,21 +87,16 @@ class Kernel:
 
 
 @share
+@of_fields
 class Launch(D):
     """A kernel at a launch: from all its parameters in order to the arrays that it writes, in order."""
 
-    __slots__ = ("block", "grid", "kernel", "made", "weak")
     takes_numbers = True
-
-    def __init__(
-        self,
-        kernel: Kernel,
-        grid: tuple[int, int, int],
-        block: tuple[int, int, int],
-        made: tuple[tuple[str, str], ...],
-        weak: tuple[str, ...] = (),
-    ) -> None:
-        self.kernel, self.grid, self.block, self.made, self.weak = kernel, grid, block, made, weak
+    kernel: Kernel
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    made: tuple[tuple[str, str], ...]
+    weak: tuple[str, ...] = ()
 
     def data(self) -> Hashable:
         return (self.kernel.frozen.key, self.kernel.max_steps, self.grid, self.block, self.made, self.weak)
@@ -173,9 +168,7 @@ class Launch(D):
         names = self.parameters(len(leaves), b.space(x))
         wires = dict(zip(self.passed, leaves, strict=False))
         for name, like in self.made:
-            zero = b.add(Constant(np.zeros((), dtype=wires[like].dtype)))[0]
-            shape = wires[like].shape
-            wires[name] = contract(b, [()], [zero], tuple(range(len(shape))), shape)
+            wires[name] = zeros(b, wires[like].space)
         return self._laid_out(b, [wires[name] for name in names], None)
 
     def _laid_out(self, b: Builder, wires: Sequence[Wire], found: list[Found] | None) -> Any:

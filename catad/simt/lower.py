@@ -18,7 +18,7 @@ from catad import errors, scalar
 from catad.category.constant import Constant
 from catad.linear.families.contract import contract
 from catad.linear.families.gather import Gathered, ScatterAdded, rows_of
-from catad.linear.families.reindex import axis, whole
+from catad.linear.families.reindex import axis, moved, reshaped, whole
 from catad.scalar import Function, Node, Type, apply, const, param
 from catad.scalar.simplify import FALSE, TRUE, replace
 from catad.simt.affine import Box, Form, Forms, both, boxed, conjuncts, injective
@@ -32,13 +32,12 @@ from catad.simt.versions import Versions
 from catad.simt.views import unwindow, viewable, window
 from catad.vector.bins.fold_by_bin import FoldByBin
 from catad.vector.bins.prefixes_by_bin import PrefixByBin
-from catad.vector.folds.merge_axes import reshaped
 from catad.vector.folds.monoid import Monoid, monoid_of
+from catad.vector.folds.reduce import extremum
 from catad.vector.indexing.gather import Ended, InRange
 from catad.vector.indexing.static_indices import gathered
 from catad.vector.pointwise.generate import Iota
 from catad.vector.pointwise.map import mapped
-from catad.vector.shapes.shape import moved
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
@@ -414,7 +413,8 @@ class Lowering:
         site = step.site
         index, path = self.place(site)
         if path is FALSE:
-            self.bind_if(step.out, lambda: self.b.add(Constant(np.zeros((), dtype=site.array.dtype)))[0])
+            if step.out is not None:
+                self.bind(step.out, self.b.add(Constant(np.zeros((), dtype=site.array.dtype)))[0])
             return
         self.phase.note("atomic", site, index, path)
         old = self.versions[site.array]
@@ -444,10 +444,6 @@ class Lowering:
         made = mapped(self.b, [node], [line, total])[0]
         self.versions[site.array] = reshaped(self.b, made, old.shape)
 
-    def bind_if(self, k: int | None, made: Any) -> None:
-        if k is not None:
-            self.bind(k, made())
-
     def before(self, op: str, line: Wire, at: Wire, added: Wire) -> Wire:
         """The number that each thread finds in its cell."""
         (there,) = self.b.add(Gathered(rows_of(line.shape, at.shape)), at, line)
@@ -461,11 +457,7 @@ class Lowering:
         """The operator of an atomic with its neutral element."""
         if op == "add":
             return monoid_of(lambda a, b: a + b, 0.0 if dtype.kind == "f" else 0)
-        if dtype.kind == "f":
-            ends: tuple[Any, Any] = (-np.inf, np.inf)
-        else:
-            ends = (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
-        return monoid_of(np.maximum if op == "max" else np.minimum, ends[0] if op == "max" else ends[1])
+        return extremum("maximum" if op == "max" else "minimum", dtype)
 
 
 def added_to(old: Node, total: Node, dtype: np.dtype[Any]) -> Node:

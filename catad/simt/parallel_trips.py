@@ -17,6 +17,7 @@ import numpy as np
 from catad import scalar
 from catad.category.spaces import Tensor
 from catad.category.wiring import Builder
+from catad.linear.families.reindex import reshaped
 from catad.scalar import Function, Node, Type, apply, const, param
 from catad.scalar.simplify import FALSE
 from catad.scalar.simplify import replace as substituted
@@ -42,7 +43,6 @@ from catad.simt.folds import contracted, folded, joined, neutral, recognised
 from catad.simt.lower import Found, Lowering
 from catad.simt.phases import Phase
 from catad.simt.thread_axes import Lanes, Trips, places
-from catad.vector.folds.merge_axes import reshaped
 
 FLOAT = np.dtype(np.float64)
 MOST = 1 << 40

@@ -139,11 +139,7 @@ class KernelReader(LoopReader):
         if not isinstance(target, ast.Subscript):
             super().store_into(target, value)
             return
-        owner = self.value(target.value)
-        if not isinstance(owner, Handle):
-            with self.at(target):
-                raise ScalarError(errors.store_to_number(ast.unparse(target.value)))
-        site = self.site(target, owner, self.index(target))
+        site = self.site(target, self.stored(target), self.index(target))
         with self.at(target):
             self.steps.append(Store(site, self.entry(value)))
 
@@ -152,15 +148,19 @@ class KernelReader(LoopReader):
         if not isinstance(target, ast.Subscript):
             super().change(node)
             return
-        owner = self.value(target.value)
-        if not isinstance(owner, Handle):
-            with self.at(target):
-                raise ScalarError(errors.store_to_number(ast.unparse(target.value)))
-        index = self.index(target)
+        owner, index = self.stored(target), self.index(target)
         old = self.load(target, owner, index)
         with self.at(node):
             made = arithmetic(f"{BINARY[type(node.op)]}=", old, self.entry(self.value(node.value)))
         self.steps.append(Store(self.site(target, owner, index), made))
+
+    def stored(self, target: ast.Subscript) -> Handle:
+        """The array into which a subscript stores."""
+        owner = self.value(target.value)
+        if not isinstance(owner, Handle):
+            with self.at(target):
+                raise ScalarError(errors.store_to_number(ast.unparse(target.value)))
+        return owner
 
     def entry(self, value: Any) -> Node:
         """A value that must be a number."""

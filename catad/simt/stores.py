@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from catad import scalar
 from catad.linear.families.gather import Gathered, rows_of
+from catad.linear.families.reindex import reshaped
 from catad.scalar import Node, apply, param
 from catad.scalar.simplify import FALSE, TRUE
 from catad.simt.affine import Box, Form, both, boxed, injective
@@ -19,7 +20,6 @@ from catad.simt.arrays import Array, Site
 from catad.simt.one_writer import OneWriter, Stored
 from catad.simt.versions import Piece
 from catad.simt.views import window
-from catad.vector.folds.merge_axes import reshaped
 from catad.vector.indexing.gather import LastWriter
 from catad.vector.pointwise.map import mapped
 

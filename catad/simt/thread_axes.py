@@ -15,12 +15,13 @@ import numpy as np
 
 from catad.category.constant import Constant
 from catad.linear.families.gather import rows_of
+from catad.linear.families.reindex import reshaped
 from catad.scalar import Node, apply, const, param, postorder
 from catad.scalar.simplify import replace
 from catad.simt.affine import Form
 from catad.simt.arrays import LINEAR, Array, B, T
 from catad.simt.read import Dims
-from catad.vector.folds.merge_axes import reshaped, transposed
+from catad.vector.folds.merge_axes import transposed
 from catad.vector.indexing.static_indices import gathered
 
 if TYPE_CHECKING:

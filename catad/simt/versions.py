@@ -15,11 +15,10 @@ import numpy as np
 from catad import scalar
 from catad.category.constant import Constant
 from catad.linear.families.contract import contract
-from catad.linear.families.reindex import axis
+from catad.linear.families.reindex import axis, moved
 from catad.scalar import Node, apply, param
 from catad.simt.arrays import Array
 from catad.vector.pointwise.map import mapped
-from catad.vector.shapes.shape import moved
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire

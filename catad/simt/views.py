@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from catad.linear.families.contract import contract
-from catad.linear.families.reindex import Axis, axis, whole
+from catad.linear.families.reindex import Axis, axis, moved, reshaped, whole
 from catad.linear.families.windows import Progression, Windowed, fits, summed
 from catad.simt.affine import Form
-from catad.vector.folds.merge_axes import reshaped
-from catad.vector.shapes.shape import moved
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire

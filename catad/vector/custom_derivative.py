@@ -22,11 +22,11 @@ from catad.category.spaces import Space, Tensor, as_leaves, flatten, rebuild, sp
 from catad.category.terms import D
 from catad.category.wiring import share
 from catad.errors.notices import notice
-from catad.linear.families.block import Block, assemble
+from catad.linear.families.block import assemble
 from catad.linear.families.gather import spread_beside
 from catad.linear.families.matrix_free import Batched
 from catad.linear.map import LinearMap
-from catad.linear.structure import Placed, Rule, Structure
+from catad.linear.structure import Rule, Structure
 from catad.values.arrays import array_module, asarray, common_module
 from catad.values.frozen_functions import Frozen
 from catad.vector.derivative_carriers import PassedOn
@@ -52,18 +52,11 @@ class Custom(PassedOn):
         return ins[self.xs : self.xs + self.ys]
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
-        dom = [space for space in ins if space.is_float]
-        used = len(self.structure.dom)
-        cod = self.structure.cod
-        slots = self.structure.slots
-        others: list[Placed | None] = [None] * (len(dom) - used)
-        first = self.xs + self.ys
-        cells = self.structure.leafwise
-        if cells is not None:
-            whole = assemble([[*line, *others] for line in cells], dom, cod, slots)
-        else:
-            widths = ((used, *[1] * (len(dom) - used)), (len(cod),))
-            whole = Block(((self.structure.whole, *others),), tuple(dom), cod, slots, widths)
+        dom, first = [space for space in ins if space.is_float], self.xs + self.ys
+        others = len(dom) - len(self.structure.dom)
+        grid, columns, rows = self.structure.blocks
+        cells = [[*line, *[None] * others] for line in grid]
+        whole = assemble(cells, dom, self.structure.cod, self.structure.slots, ((*columns, *[1] * others), rows))
         return Rule(whole, lambda wires, _: wires[first:])
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
@@ -73,21 +66,19 @@ class Custom(PassedOn):
         return b.add(Custom(structure, self.xs, self.ys), *carried, *ins[n:])
 
 
+@box
 class Opaque(Primitive):
     """A hand-written morphism whose code cannot be traced, at one space: x leaves to (y leaves..., slots...)."""
 
-    __slots__ = ("cod", "dom", "fn", "structure")
     drawn_as = "functor"
-
-    def __init__(self, fn: Any, dom: Space, cod: Space, structure: Structure) -> None:
-        self.fn, self.dom, self.cod, self.structure = fn, dom, cod, structure
+    fn: Any
+    dom: Space
+    cod: Space
+    structure: Structure
 
     @property
     def lasting(self) -> bool:
         return False
-
-    def data(self) -> Hashable:
-        return (self.fn, self.dom, self.cod, self.structure)
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return (*self.cod.leaves, *self.structure.slots)

@@ -131,6 +131,14 @@ def test_free_integers_and_mixed_precision() -> None:
         np.testing.assert_allclose(got[1], wide[1], rtol=1e-5)
 
 
+def test_free_numbers_are_no_tuples() -> None:
+    x, index = np.ones(3), np.array([0, 1, 0])
+    folds = (ct.fold(o.damped, 0.0, params=1), (x,)), (ct.histogram(o.damped, 0.0, 2, params=1), (index, x))
+    for f, arguments in (*folds, (ct.segmented_scan(o.damped, 0.0, params=1), (index == 0, x))):
+        with pytest.raises(ct.SpaceError, match=r"expected: .*, p\)"):
+            f(*arguments, (x, x))
+
+
 def test_an_inverse_with_free_numbers() -> None:
     times = ct.monoid(o.damped, 0.0, inverse=lambda t, x, p: (t - x) / (1 + p * x), params=1)
     x, index = RNG.uniform(0.5, 1.0, 6), np.array([0, 1, 1, 0, 5, 1])

@@ -244,20 +244,14 @@ def one_writer(device: Device, box: OneWriter, ins: tuple[Tensor, ...]) -> Last:
 
 def _at(what: str) -> Callable[..., Compiled]:
     def made(device: Device, box: OverwrittenAt | ClearedAt, ins: tuple[Tensor, ...]) -> Compiled:
-        return (WrittenAt if _is_plain(box.how) else WrittenFlat)(device, box.how, ins, what)
+        return (WrittenAt if box.how.is_plain else WrittenFlat)(device, box.how, ins, what)
 
     return made
 
 
-def _is_plain(how: Indexing) -> bool:
-    """False where numbers of a row have indices of their own."""
-    rest = (*how.src[: how.axis], *how.src[how.axis + 1 :])
-    return sorted((*rest, *how.by)) == sorted(how.dst) and len(set(how.dst)) == len(how.dst)
-
-
 def added_at_one(device: Device, how: Indexing, ins: tuple[Tensor, ...]) -> Compiled | None:
     """Values added at one index, each to a place of its own; None where there are more indices."""
-    return WrittenAt(device, how, ins, "add") if ins[0].size == 1 and _is_plain(how) else None
+    return WrittenAt(device, how, ins, "add") if ins[0].size == 1 and how.is_plain else None
 
 
 MAKERS: dict[type, Callable[..., Compiled | None]] = {

@@ -97,7 +97,7 @@ def _tangent(body: Body, k: int, op: Op, found: list[Join]) -> Join | None:
         state = next((one.first for one in body.ops if one.kind == "before" and one.args == (scan.first,)), None)
         if scan.kind != "scan" or len(join.states) > 1 or state is None:
             continue
-        slopes = [_at(n, [nodes[state], nodes[join.args[0]]]) for n in scalar.partials(join.function, (0, 1))[0]]
+        slopes = scalar.put(scalar.partials(join.function, (0, 1)), [nodes[state], nodes[join.args[0]]])[0]
         moved = _factor(nodes, nodes[op.args[-1]], slopes[1])
         if nodes[op.args[0]] is slopes[0] and moved is not None:
             del found[at]
@@ -118,10 +118,6 @@ def _nodes(body: Body) -> list[Node]:
     return found
 
 
-def _at(node: Node | None, args: Sequence[Node]) -> Node | None:
-    return None if node is None else scalar.substitute(Function.make(2, [node]), args)[0]
-
-
 def _factor(nodes: Sequence[Node], product: Node, one: Node | None) -> int | None:
     """The value whose product with one number is the other."""
     if product.op == "mul" and one in product.args:
@@ -133,7 +129,7 @@ def _factor(nodes: Sequence[Node], product: Node, one: Node | None) -> int | Non
 def _dual(function: Function) -> Function:
     """f on pairs of value and tangent, (p, t) and (x, u)."""
     p, t, x, u = (scalar.param(k) for k in range(4))
-    slopes = [_at(n, [p, x]) for n in scalar.partials(function, (0, 1))[0]]
+    slopes = scalar.put(scalar.partials(function, (0, 1)), [p, x])[0]
     terms = [scalar.apply("mul", slope, v) for slope, v in zip(slopes, (t, u), strict=True) if slope is not None]
     return Function.make(4, [*scalar.substitute(function, [p, x]), scalar.apply("add", *terms)])
 

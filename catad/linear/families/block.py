@@ -6,7 +6,7 @@ part of a `Chain` is applied first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import accumulate as accumulated
 from typing import TYPE_CHECKING, Any
@@ -19,12 +19,24 @@ from catad.linear.matrix.columns import common_dtype
 from catad.linear.matrix.entries import Entries
 from catad.linear.matrix.patterns import Entry, Grid, chained, grid_of, union
 from catad.linear.solving.solver import Solver, singular
-from catad.linear.structure import Blocks, Cells, Placed, Structure, WeightedMove, accumulate, family
+from catad.linear.structure import (
+    Blocks,
+    Cells,
+    Placed,
+    Structure,
+    WeightedMove,
+    accumulate,
+    apart,
+    family,
+    local,
+    of_part,
+    renumbered,
+)
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
 
-Wires = "Sequence[Wire | None]"
+Widths = tuple[tuple[int, ...], tuple[int, ...]]  # how many leaves the columns take, and the rows
 
 
 def _listed(parts: Sequence[Placed], between: str) -> str:
@@ -83,7 +95,7 @@ class Block(Structure):
     dom: tuple[Tensor, ...]
     cod: tuple[Tensor, ...]
     slots: tuple[Tensor, ...]
-    widths: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    widths: Widths | None = None
 
     @property
     def T(self) -> Block:
@@ -107,7 +119,7 @@ class Block(Structure):
         for line, rows in zip(self.grid, self.groups(1), strict=True):
             for part, column in zip(line, columns, strict=True):
                 if part is not None and any(x is not None for x in xs[column]):
-                    terms = part[0].apply(b, by_parts.of_part(slots, part), xs[column])
+                    terms = part[0].apply(b, of_part(slots, part), xs[column])
                     out[rows] = [accumulate(t, u) for t, u in zip(out[rows], terms, strict=True)]
         return out
 
@@ -140,7 +152,7 @@ class Block(Structure):
 
     def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
         return matrix.concatenated(
-            xp, [(part[0].entries(xp, by_parts.of_part(slots, part)), row, column) for part, row, column in self.cells()]
+            xp, [(part[0].entries(xp, of_part(slots, part)), row, column) for part, row, column in self.cells()]
         )
 
     def diagonal(self, xp: Any, slots: Sequence[Any], k: int = 0) -> Any:
@@ -185,12 +197,10 @@ class Block(Structure):
         )
 
 
-@family
-class Chain(Structure):
-    """A product that is not multiplied out; the first part is applied first."""
+class Composite(Structure):
+    """Base of families of parts, the first of which starts where the whole does, and the last of which ends there."""
 
     parts: tuple[Placed, ...]
-    slots: tuple[Tensor, ...]
 
     @property
     def dom(self) -> tuple[Tensor, ...]:
@@ -200,6 +210,14 @@ class Chain(Structure):
     def cod(self) -> tuple[Tensor, ...]:
         return self.parts[-1][0].cod
 
+
+@family
+class Chain(Composite):
+    """A product that is not multiplied out; the first part is applied first."""
+
+    parts: tuple[Placed, ...]
+    slots: tuple[Tensor, ...]
+
     @property
     def T(self) -> Chain:
         return Chain(tuple([transposed(part) for part in reversed(self.parts)]), self.slots)
@@ -207,7 +225,7 @@ class Chain(Structure):
     def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
         out = list(xs)
         for part in self.parts:
-            out = part[0].apply(b, by_parts.of_part(slots, part), out)
+            out = part[0].apply(b, of_part(slots, part), out)
         return out
 
     @property
@@ -245,7 +263,7 @@ class Chain(Structure):
         return made and max(made, total)
 
     def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
-        made = [part[0].entries(xp, by_parts.of_part(slots, part)) for part in self.parts]
+        made = [part[0].entries(xp, of_part(slots, part)) for part in self.parts]
         found = made[0]
         for one in made[1:]:
             found = matrix.joined(xp, found, one)
@@ -282,19 +300,8 @@ class Chain(Structure):
         return chained(self.pieces)
 
 
-class Parallel(Structure):
+class Parallel(Composite):
     """Base of families whose parts go between the same spaces, beside each other."""
-
-    parts: tuple[Placed, ...]
-    slots: tuple[Tensor, ...]
-
-    @property
-    def dom(self) -> tuple[Tensor, ...]:
-        return self.parts[0][0].dom
-
-    @property
-    def cod(self) -> tuple[Tensor, ...]:
-        return self.parts[0][0].cod
 
     @cached_property
     def bandwidths(self) -> tuple[int, int]:
@@ -321,7 +328,7 @@ class Sum(Parallel):
     def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
         out: list[Wire | None] = [None] * len(self.cod)
         for part in self.parts:
-            terms = part[0].apply(b, by_parts.of_part(slots, part), xs)
+            terms = part[0].apply(b, of_part(slots, part), xs)
             out = [accumulate(total, term) for total, term in zip(out, terms, strict=True)]
         return out
 
@@ -339,12 +346,12 @@ class Sum(Parallel):
         return matrix.added_counts([part.entry_count for part, _ in self.parts])
 
     def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
-        return matrix.concatenated(xp, [(part[0].entries(xp, by_parts.of_part(slots, part)), 0, 0) for part in self.parts])
+        return matrix.concatenated(xp, [(part[0].entries(xp, of_part(slots, part)), 0, 0) for part in self.parts])
 
     def diagonal(self, xp: Any, slots: Sequence[Any], k: int = 0) -> Any:
         out = xp.zeros(matrix.span(self.rows, self.columns, k).length, dtype=common_dtype(self.cod))
         for part in self.parts:
-            out = out + part[0].diagonal(xp, by_parts.of_part(slots, part), k)
+            out = out + part[0].diagonal(xp, of_part(slots, part), k)
         return out
 
     @property
@@ -383,35 +390,31 @@ def assemble(
     dom: Sequence[Tensor],
     cod: Sequence[Tensor],
     slots: Sequence[Tensor],
+    widths: Widths | None = None,
 ) -> Structure:
     """A `Block`, or the part itself where it is one by one."""
     dom, cod = tuple(dom), tuple(cod)
-    if len(dom) == 1 and len(cod) == 1:
+    if widths is not None and all(w == 1 for side in widths for w in side):
+        widths = None
+    if len(dom) == 1 and len(cod) == 1 and widths is None:
         part = rows[0][0]
         if part is None:
             return Zero(dom, cod)
         if part[1] == tuple(range(len(slots))):
             return part[0]
         if isinstance(part[0], (Sum, Chain)):  # two of its slots are one array
-            parts = tuple([(p, tuple([part[1][k] for k in own])) for p, own in part[0].parts])
-            return type(part[0])(parts, tuple(slots))
-    return Block(tuple([tuple(row) for row in rows]), dom, cod, tuple(slots))
+            return type(part[0])(tuple([renumbered(p, part[1]) for p in part[0].parts]), tuple(slots))
+    return Block(tuple([tuple(row) for row in rows]), dom, cod, tuple(slots), widths)
 
 
-def grid(rows: Sequence[Sequence[Structure | None]], dom: Sequence[Tensor], cod: Sequence[Tensor]) -> Structure:
+def grid(
+    rows: Sequence[Sequence[Structure | None]], dom: Sequence[Tensor], cod: Sequence[Tensor], widths: Widths | None = None
+) -> Structure:
     """A `Block` whose parts have slots of their own, numbered along the rows."""
-    slots: list[Tensor] = []
-    placed: list[list[Placed | None]] = []
-    for row_ in rows:
-        line: list[Placed | None] = []
-        for part in row_:
-            if part is None or part.is_zero:
-                line.append(None)
-                continue
-            line.append((part, tuple(range(len(slots), len(slots) + len(part.slots)))))
-            slots.extend(part.slots)
-        placed.append(line)
-    return assemble(placed, dom, cod, slots)
+    there = [part for line in rows for part in line if part is not None and not part.is_zero]
+    placed = iter(apart(*there))
+    cells = [[None if part is None or part.is_zero else next(placed) for part in line] for line in rows]
+    return assemble(cells, dom, cod, [slot for part in there for slot in part.slots], widths)
 
 
 def diagonal_block(parts: Sequence[Structure]) -> Structure:
@@ -436,31 +439,33 @@ def slots_of(parts: Sequence[Placed]) -> tuple[Tensor, ...]:
 
 def chain(parts: Sequence[Placed]) -> Structure:
     """The product of placed parts, with nested chains flattened and identities left out."""
-    flat: list[Placed] = []
-    for structure, numbers in parts:
-        if isinstance(structure, Chain):
-            flat += [(inner, tuple([numbers[k] for k in own])) for inner, own in structure.parts]
-        else:
-            flat.append((structure, numbers))
-    spaces = slots_of(flat)
+    flat = _flat(Chain, parts)
     if any(structure.is_zero for structure, _ in flat):
         return Zero(flat[0][0].dom, flat[-1][0].cod)
-    kept = [part for part in flat if not part[0].is_identity] or flat[:1]
-    if len(kept) == 1 and kept[0][1] == tuple(range(len(spaces))):
-        return kept[0][0]
-    return Chain(tuple(kept), spaces)
+    return _composed(Chain, flat, [part for part in flat if not part[0].is_identity])
 
 
 def total(parts: Sequence[Placed]) -> Structure:
     """The sum of placed parts, with nested sums flattened and zeros left out."""
-    flat: list[Placed] = []
-    for structure, numbers in parts:
-        if isinstance(structure, Sum):
-            flat += [(inner, tuple([numbers[k] for k in own])) for inner, own in structure.parts]
-        else:
-            flat.append((structure, numbers))
-    spaces = slots_of(flat)
-    kept = [part for part in flat if not part[0].is_zero] or flat[:1]
+    flat = _flat(Sum, parts)
+    return _composed(Sum, flat, [part for part in flat if not part[0].is_zero])
+
+
+def _flat(kind: type[Chain | Sum], parts: Sequence[Placed]) -> list[Placed]:
+    """Placed parts, and in the place of a composite of this kind its own."""
+    made = [[renumbered(inner, part[1]) for inner in part[0].parts] if isinstance(part[0], kind) else [part] for part in parts]
+    return [part for group in made for part in group]
+
+
+def _composed(kind: type[Chain | Sum], flat: Sequence[Placed], kept: Sequence[Placed]) -> Structure:
+    """The composite of those parts that are kept, over the slots of all; the first part where none is."""
+    spaces, kept = slots_of(flat), kept or flat[:1]
     if len(kept) == 1 and kept[0][1] == tuple(range(len(spaces))):
         return kept[0][0]
-    return Sum(tuple(kept), spaces)
+    return kind(tuple(kept), spaces)
+
+
+def placed(combine: Callable[[Sequence[Placed]], Structure], parts: Sequence[Placed]) -> Placed:
+    """A product or sum of placed parts, placed itself: its slots are those that the parts use, by their numbers."""
+    found, used = local(parts)
+    return combine(found), used

@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from catad.category.spaces import Tensor
-from catad.linear.families.block import Block, Chain, Sum, Zero, chain
+from catad.linear.families.block import Block, Chain, Sum, Widths, Zero, chain, slots_of
 from catad.linear.products import MapProduct, Shared, Source, left, moved, multiply, right, rule
-from catad.linear.structure import Placed, Structure
+from catad.linear.structure import Placed, Structure, apart, renumbered
 from catad.linear.sums import added, pool
-
-
-def renumbered(product: MapProduct, ls: Sequence[int], rs: Sequence[int]) -> MapProduct:
-    """A product of parts as one of the wholes: `ls` and `rs` say which slots of the wholes the parts have."""
-    return moved(product, [left(i) for i in ls], [right(j) for j in rs])
 
 
 def among(shared: Shared, ls: Sequence[int], rs: Sequence[int]) -> Shared:
@@ -26,10 +21,8 @@ def joined(first: Placed, second: Placed, shared: Shared) -> MapProduct:
     (a, ls), (c, rs) = first, second
     product = multiply(a, c, among(shared, ls, rs))
     if product is None:
-        n = len(ls)
-        both = chain([(a, tuple(range(n))), (c, tuple(range(n, n + len(rs))))])
-        product = MapProduct(both, (*[left(i) for i in range(n)], *[right(j) for j in range(len(rs))]))
-    return renumbered(product, ls, rs)
+        product = MapProduct(chain(apart(a, c)), (*[left(i) for i in range(len(ls))], *[right(j) for j in range(len(rs))]))
+    return moved(product, [left(i) for i in ls], [right(j) for j in rs])
 
 
 @rule(Block, Block)
@@ -42,39 +35,35 @@ def blockwise(first: Structure, second: Structure, shared: Shared) -> MapProduct
     a, c = first.blocks, second.blocks
     if a.rows != c.columns:
         return None
-    cells: list[MapProduct] = []
-    where: list[tuple[int, int]] = []
     width = len(a.grid[0]) if a.grid else len(first.dom)
-    for r, line in enumerate(c.grid):
-        for col in range(width):
-            terms = [
+    terms = [
+        [
+            [
                 joined(upper, lower, shared)
                 for k, lower in enumerate(line)
                 if lower is not None and (upper := a.grid[k][col]) is not None
             ]
-            if terms:
-                cells.append(added(terms))
-                where.append((r, col))
-    sources, placed = pool(cells)
-    grid: list[list[Placed | None]] = [[None] * width for _ in c.grid]
-    for (r, col), part in zip(where, placed, strict=True):
-        grid[r][col] = None if part[0].is_zero else part
-    spaces = _slot_spaces(placed, len(sources))
-    widths = (a.columns, c.rows)
+            for col in range(width)
+        ]
+        for line in c.grid
+    ]
+    made = in_places(terms, first.dom, second.cod, (a.columns, c.rows))
+    whole = made.structure
+    if len(first.dom) == 1 and len(second.cod) == 1 and whole.blocks.grid and (only := whole.blocks.grid[0][0]) is not None:
+        return MapProduct(only[0], tuple([made.sources[k] for k in only[1]]))
+    return MapProduct(Zero(first.dom, second.cod), ()) if whole.is_zero else made
+
+
+def in_places(
+    terms: Sequence[Sequence[Sequence[MapProduct]]], dom: Sequence[Tensor], cod: Sequence[Tensor], widths: Widths
+) -> MapProduct:
+    """A grid whose places have the sums of some products."""
+    sources, placed = pool([added(own) for line in terms for own in line if own])
+    parts = iter(placed)
+    grid = [[next(parts) if own else None for own in line] for line in terms]
+    rows = tuple([tuple([None if part is None or part[0].is_zero else part for part in line]) for line in grid])
     plain = all(w == 1 for side in widths for w in side)
-    whole = Block(tuple([tuple(row) for row in grid]), first.dom, second.cod, spaces, None if plain else widths)
-    if len(first.dom) == 1 and len(second.cod) == 1 and grid and grid[0][0] is not None:
-        return MapProduct(grid[0][0][0], tuple([sources[k] for k in grid[0][0][1]]))
-    return MapProduct(Zero(first.dom, second.cod), ()) if whole.is_zero else MapProduct(whole, sources)
-
-
-def _slot_spaces(placed: Sequence[Placed], count: int) -> tuple[Tensor, ...]:
-    spaces = {k: s for structure, numbers in placed for k, s in zip(numbers, structure.slots, strict=True)}
-    return tuple([spaces[k] for k in range(count)])
-
-
-def _placed(structure: Structure, offset: int) -> list[Placed]:
-    return [(s, tuple([offset + k for k in own])) for s, own in structure.series]
+    return MapProduct(Block(rows, tuple(dom), tuple(cod), slots_of(placed), None if plain else widths), sources)
 
 
 @rule(Chain, Chain)
@@ -87,7 +76,7 @@ def _placed(structure: Structure, offset: int) -> list[Placed]:
 def at_the_joint(first: Structure, second: Structure, shared: Shared) -> MapProduct | None:
     """The parts that meet are multiplied, and so on to both sides, as long as a rule fits."""
     n = len(first.slots)
-    before, after = _placed(first, 0), _placed(second, n)
+    before, after = [[renumbered(inner, own) for inner in part.series] for part, own in apart(first, second)]
     pair = frozenset((i, n + j) for i, j in shared)
     product = multiply(before[-1][0], after[0][0], _among_all(pair, before[-1][1], after[0][1]))
     if product is None:

@@ -57,11 +57,6 @@ def run(size: int, start: int, step: int, count: int) -> Run:
 Region = tuple[Run, ...]
 
 
-def whole_run(size: int) -> Run:
-    """All positions of an axis."""
-    return run(size, 0, 1, size)
-
-
 @box
 class Cleared(Primitive):
     """The primitive that applies a `Clear`."""
@@ -82,7 +77,7 @@ class Cleared(Primitive):
         return Rule(Clear(self.region, ins[0].dtype))
 
     def carried(self, size: int) -> Cleared:
-        return Cleared((whole_run(size), *self.region))
+        return Cleared((run(size, 0, 1, size), *self.region))
 
 
 def written_at(xp: Any, how: Indexing, index: Any, x: Any, values: Any) -> Any:
@@ -93,8 +88,7 @@ def written_at(xp: Any, how: Indexing, index: Any, x: Any, values: Any) -> Any:
     if not how.by:
         at = int(index)
         if 0 <= at < how.bins:
-            rest = (*how.src[: how.axis], *how.src[how.axis + 1 :])
-            laid = values if isinstance(values, int) else np.transpose(values, [how.dst.index(label) for label in rest])
+            laid = values if isinstance(values, int) else np.transpose(values, [how.dst.index(label) for label in how.rest])
             out[(slice(None),) * how.axis + (at,)] = laid
         return out
     flat = positions(xp, how, index, how.shape(how.dst)).reshape(-1)
@@ -171,13 +165,36 @@ class _Projection(Moves):
     def cod(self) -> tuple[Tensor, ...]:
         return self.dom
 
+    @property
+    def T(self) -> _Projection:
+        return self
+
     kind = "projection"
     is_monomial = True
     is_diagonal = True
     bandwidths = (0, 0)
 
+    @cached_property
+    def nnz(self) -> int:
+        return self.columns
+
+    def why_singular(self, slots: Sequence[Any]) -> str:
+        """What is zero, with these arrays in the slots; nothing where the map is the identity."""
+        raise NotImplementedError
+
+    def solver(self, xp: Any, slots: Sequence[Any], rtol: float | None = None) -> Solver:
+        why = self.why_singular(slots)
+        if why:
+            raise singular(self, why)
+        return Solver("identity", "O(n)", lambda ys: ys)
+
     def patterns(self) -> Grid:
         return ((Pattern(tuple([Range(n, n, 0, 0) for n in self.dom[0].shape])),),)
+
+
+def _some_are_zero(cleared: Any) -> str:
+    count = int(cleared.sum())
+    return f"{count} rows or blocks of rows are zero" if count else ""
 
 
 @family
@@ -189,10 +206,6 @@ class Clear(_Projection):
     slots = ()
     before = property(lambda self: tuple([axis.size for axis in self.region]))
     box = property(lambda self: Cleared(self.region))
-
-    @property
-    def T(self) -> Clear:
-        return self
 
     @cached_property
     def nnz(self) -> int:
@@ -206,10 +219,8 @@ class Clear(_Projection):
     def is_zero(self) -> bool:
         return self.nnz == 0
 
-    def solver(self, xp: Any, slots: Sequence[Any], rtol: float | None = None) -> Solver:
-        if self.nnz < self.rows:
-            raise singular(self, f"{self.rows - self.nnz} rows are zero by structure")
-        return Solver("identity", "O(n)", lambda ys: ys)
+    def why_singular(self, slots: Sequence[Any]) -> str:
+        return f"{self.rows - self.nnz} rows are zero by structure" if self.nnz < self.rows else ""
 
 
 @family
@@ -226,20 +237,9 @@ class ClearAt(_Projection):
     def slots(self) -> tuple[Tensor, ...]:
         return (Tensor(self.how.shape(self.how.by), self.index_dtype),)
 
-    @property
-    def T(self) -> ClearAt:
-        return self
-
-    @cached_property
-    def nnz(self) -> int:
-        return self.columns
-
-    def solver(self, xp: Any, slots: Sequence[Any], rtol: float | None = None) -> Solver:
+    def why_singular(self, slots: Sequence[Any]) -> str:
         (index,) = slots
-        count = int(((index >= 0) & (index < self.how.bins)).sum())
-        if count:
-            raise singular(self, f"{count} rows or blocks of rows are zero")
-        return Solver("identity", "O(n)", lambda ys: ys)
+        return _some_are_zero((index >= 0) & (index < self.how.bins))
 
 
 @family
@@ -255,16 +255,5 @@ class ClearWhere(_Projection):
     def slots(self) -> tuple[Tensor, ...]:
         return (Tensor(self.mask, np.bool_),)
 
-    @property
-    def T(self) -> ClearWhere:
-        return self
-
-    @cached_property
-    def nnz(self) -> int:
-        return self.columns
-
-    def solver(self, xp: Any, slots: Sequence[Any], rtol: float | None = None) -> Solver:
-        count = int((~slots[0]).sum())
-        if count:
-            raise singular(self, f"{count} rows or blocks of rows are zero")
-        return Solver("identity", "O(n)", lambda ys: ys)
+    def why_singular(self, slots: Sequence[Any]) -> str:
+        return _some_are_zero(~slots[0])

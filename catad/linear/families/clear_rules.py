@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from catad.linear.families.block import Zero
 from catad.linear.families.clear import Clear, ClearAt, ClearWhere, run
 from catad.linear.families.delta import Delta, delta
@@ -11,9 +9,6 @@ from catad.linear.families.gather import Gather, ScatterAdd
 from catad.linear.families.plain_rules import push_columns, through
 from catad.linear.families.reindex import Reindex
 from catad.linear.products import MapProduct, Shared, flipped, left, rule
-
-if TYPE_CHECKING:
-    pass
 
 
 @rule(Clear, Clear)

@@ -9,7 +9,7 @@ and matrix products are all `Contract`. It is linear in each operand, and its de
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -234,7 +234,11 @@ def _aligned(labels: Labels, both: Labels, sizes: tuple[int, ...]) -> Callable[.
     return lambda xp, x: lay(xp, x)[expand]
 
 
+def repeated(b: Builder, x: Wire, axes: Iterable[int], shape: Sequence[int]) -> Wire:
+    """A wire whose axes are these of a shape, in their order, repeated along all others."""
+    return contract(b, [tuple(axes)], [x], tuple(range(len(shape))), shape)
+
+
 def zeros(b: Builder, space: Tensor) -> Wire:
     """A wire of zeros."""
-    zero = b.apply(const(np.zeros((), space.dtype)), ())
-    return contract(b, [()], [zero], tuple(range(space.ndim)), space.shape)
+    return repeated(b, b.apply(const(np.zeros((), space.dtype)), ()), (), space.shape)

@@ -22,7 +22,7 @@ import numpy as np
 from catad import upward
 from catad.category.boxes import Primitive, box
 from catad.category.spaces import Tensor
-from catad.linear.families.contract import Labels, contract
+from catad.linear.families.contract import Labels, contract, repeated
 from catad.linear.matrix import pairwise_sum
 from catad.linear.matrix.columns import images
 from catad.linear.matrix.entries import Entries, of_moves
@@ -53,6 +53,16 @@ class Indexing(NamedTuple):
         """The size of the indexed axis."""
         return self.sizes[self.src[self.axis]]
 
+    @property
+    def rest(self) -> Labels:
+        """The labels of `src` but the indexed one."""
+        return (*self.src[: self.axis], *self.src[self.axis + 1 :])
+
+    @property
+    def is_plain(self) -> bool:
+        """False where numbers of a row have indices of their own."""
+        return sorted((*self.rest, *self.by)) == sorted(self.dst) and len(set(self.dst)) == len(self.dst)
+
     def carried(self, index: bool, size: int) -> Indexing:
         """The same with a new leading axis in `src` and `dst`, and in the index array if it has one too."""
         new = len(self.sizes)
@@ -73,6 +83,14 @@ def rows_of(shape: Sequence[int], index_shape: Sequence[int], axis: int = 0) -> 
     src = tuple(range(len(shape)))
     index = tuple(range(len(shape), len(shape) + len(index_shape)))
     return Indexing(src, axis, index, (*src[:axis], *index, *src[axis + 1 :]), (*shape, *index_shape))
+
+
+def along_axis(shape: tuple[int, ...], axis: int) -> Indexing:
+    """Reading along an axis by an index array of the same shape: `v[.., k, ..] = x[.., index[.., k, ..], ..]`."""
+    n = len(shape)
+    src = tuple(range(n))
+    by = (*src[:axis], n, *src[axis + 1 :])
+    return Indexing(src, axis, by, by, (*shape, shape[axis]))
 
 
 @box
@@ -148,8 +166,7 @@ class ScatterAdded(Primitive):
 
 def spread_over(b: Builder, wire: Wire, size: int) -> Wire:
     """The wire repeated along a new leading axis."""
-    axes = tuple(range(wire.ndim))
-    return contract(b, [axes], [wire], (wire.ndim, *axes), (*wire.shape, size))
+    return repeated(b, wire, range(1, 1 + wire.ndim), (size, *wire.shape))
 
 
 def spread_beside(b: Builder, wires: Sequence[Wire], flags: Sequence[bool], size: int) -> list[Wire]:

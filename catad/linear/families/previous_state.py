@@ -12,7 +12,7 @@ import numpy as np
 
 from catad.category.boxes import AlongAxis, box
 from catad.category.spaces import Tensor
-from catad.linear.families.gather import Gather, Indexing
+from catad.linear.families.gather import Gather, along_axis
 from catad.linear.structure import Rule, Structure
 
 
@@ -56,7 +56,4 @@ class Origin(AlongAxis):
 
 def without_resets(space: Tensor, axis: int) -> Structure:
     """Reading along one axis at the positions that `Origin` gives, zero where they are negative."""
-    labels = tuple(range(space.ndim))
-    by = (*labels[:axis], space.ndim, *labels[axis + 1 :])
-    how = Indexing(labels, axis, by, by, (*space.shape, space.shape[axis]))
-    return Gather(how, None, np.dtype(np.int64), space.dtype, space.dtype, None)
+    return Gather(along_axis(space.shape, axis), None, np.dtype(np.int64), space.dtype, space.dtype, None)

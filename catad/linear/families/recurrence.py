@@ -12,7 +12,7 @@ backwards. There no link is multiplied at all, so that NaN and infinity stop as 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,18 +20,17 @@ import numpy as np
 
 from catad.category.boxes import AlongAxis, box
 from catad.category.spaces import Tensor
-from catad.linear.families.block import assemble, chain, total
+from catad.linear.families.block import assemble, chain, placed, total
 from catad.linear.families.contract import zeros
 from catad.linear.families.delta import diagonal, identity
 from catad.linear.families.prefixes import prefixes
 from catad.linear.families.previous_state import Origin, PreviousState, without_resets
-from catad.linear.families.reindex import StridedCopy, axis, moved_rows, whole
+from catad.linear.families.reindex import Reindex, along, axis, moved_along
 from catad.linear.matrix.columns import common_dtype
-from catad.linear.matrix.entries import local as numbered
 from catad.linear.matrix.patterns import Grid as Patterns
 from catad.linear.matrix.patterns import Pattern, Range
 from catad.linear.solving.solver import Leaves, Solver
-from catad.linear.structure import Placed, Rule, Structure, family
+from catad.linear.structure import Placed, Rule, Structure, apart, family
 from catad.support.lru import remembered
 
 if TYPE_CHECKING:
@@ -108,17 +107,14 @@ class Recurred(AlongAxis):
             for k in range(self.links):
                 at = [used.index(c) for c in range(d) if after.grid[r][c] == k]
                 if at:
-                    rows[r][k] = local(total, [self._through(ins[k], outs[r], outs[used[c]], c, len(used)) for c in at])
+                    rows[r][k] = placed(total, [self._through(ins[k], outs[r], outs[used[c]], c, len(used)) for c in at])
             rows[r][self.links + r] = (identity(outs[r]), ())
         positions = [Tensor(outs[0].shape, np.int64)] if self.reset and used else []
         before = assemble(rows, into, outs, (*[outs[c] for c in used], *positions))
-        m = len(before.slots)
-        product = chain([(before, tuple(range(m))), (after, tuple(range(m, m + self.slots)))])
+        product = chain(apart(before, after))
 
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
             b = wires[0].builder
-            axes = [whole(size) for size in outs[0].shape]
-            axes[self.axis] = axis(n, n, 0, 1, 1, 1, n - 1)
             back = 0 if self.reverse else 1
             own: list[Wire] = []
             if positions:
@@ -126,7 +122,8 @@ class Recurred(AlongAxis):
                 states = [b.add(PreviousState(self.axis, back), resets, results[c])[0] for c in used]
                 own = [b.add(Origin(self.axis, 0), resets)[0]]
             else:
-                states = [b.add(StridedCopy(tuple(axes)), results[c])[0] if back else results[c] for c in used]
+                later = axis(n, n, 0, 1, 1, 1, n - 1)
+                states = [moved_along(b, results[c], self.axis, later) if back else results[c] for c in used]
             return [*states, *own, *wires[: self.slots]]
 
         return Rule(product, coefficients)
@@ -138,8 +135,8 @@ class Recurred(AlongAxis):
         if self.reset:
             parts.append((without_resets(out, self.axis), (positions,)))
         if self.reverse:
-            parts.append((moved_rows(out, self.axis, axis(n, n, 1, 1, 0, 1, n - 1)), ()))
-        return local(chain, parts)
+            parts.append((Reindex(along(out.shape, self.axis, axis(n, n, 1, 1, 0, 1, n - 1)), out.dtype), ()))
+        return placed(chain, parts)
 
     def _repeated(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Recurrence:
         """The map that this applies, one for each copy."""
@@ -148,12 +145,6 @@ class Recurred(AlongAxis):
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return outs[0].size * self.copies * sum(entry != ZERO for row in self.grid for entry in row)
-
-
-def local(combine: Callable[[Sequence[Placed]], Structure], parts: Sequence[Placed]) -> Placed:
-    """A product or sum of placed parts, placed itself: its slots are those that the parts use."""
-    found, used = numbered(parts)
-    return combine(found), used
 
 
 def repeated(grid: Grid, copies: int) -> Grid:

@@ -24,7 +24,7 @@ from catad.linear.solving.solver import Solver, singular
 from catad.linear.structure import Rule, WeightedMove, family
 
 if TYPE_CHECKING:
-    pass
+    from catad.category.wiring import Builder, Wire
 
 
 class Axis(NamedTuple):
@@ -88,7 +88,8 @@ def meet(c: int, t: int, m: int, a: int, s: int, n: int) -> tuple[int, int, int,
     return k + k_step * low, k_step, j + j_step * low, j_step, max(0, high - low + 1)
 
 
-def _range(start: int, step: int, count: int) -> slice:
+def places(start: int, step: int, count: int) -> slice:
+    """A slice of these positions."""
     stop = start + step * count
     return slice(start, None if stop < 0 else stop, step)
 
@@ -107,8 +108,8 @@ class StridedCopy(Primitive):
         return (Tensor([ax.n_out for ax in self.axes], ins[0].dtype),)
 
     def kernel(self, ins: tuple[Tensor, ...]) -> Callable[..., Any]:
-        source = tuple(_range(ax.a, ax.s, ax.m) for ax in self.axes)
-        target = tuple(_range(ax.c, ax.t, ax.m) for ax in self.axes)
+        source = tuple(places(ax.a, ax.s, ax.m) for ax in self.axes)
+        target = tuple(places(ax.c, ax.t, ax.m) for ax in self.axes)
         if all(ax.m == ax.n_out for ax in self.axes):
             return lambda xp, x: x[source]
         shape, fill = tuple(ax.n_out for ax in self.axes), self.fill
@@ -251,8 +252,24 @@ class Reshape(_Moves):
         return self.before == self.after
 
 
-def moved_rows(space: Tensor, at: int, ax: Axis) -> Reindex:
-    """A `Reindex` of one axis of a tensor space, the others left as they are."""
-    axes = [whole(n) for n in space.shape]
-    axes[at] = ax
-    return Reindex(tuple(axes), space.dtype)
+def along(shape: Sequence[int], at: int, ax: Axis) -> tuple[Axis, ...]:
+    """The moves of all axes of a shape where one is moved, and the others stay as they are."""
+    return tuple([ax if k == at else whole(n) for k, n in enumerate(shape)])
+
+
+# -- on wires
+
+
+def moved(b: Builder, x: Wire, axes: Sequence[Axis], fill: float = 0.0) -> Wire:
+    """One `StridedCopy` box, or none where every axis stays as it is."""
+    return x if all(ax.is_whole for ax in axes) else b.add(StridedCopy(tuple(axes), fill), x)[0]
+
+
+def moved_along(b: Builder, x: Wire, at: int, ax: Axis, fill: float = 0.0) -> Wire:
+    """The same, where one axis is moved."""
+    return moved(b, x, along(x.shape, at, ax), fill)
+
+
+def reshaped(b: Builder, x: Wire, shape: Sequence[int]) -> Wire:
+    """The wire in another shape; no box where it has it."""
+    return x if x.shape == tuple(shape) else b.add(Reshaped(tuple(shape)), x)[0]

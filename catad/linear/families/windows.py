@@ -19,7 +19,7 @@ import numpy as np
 from catad.category.boxes import Primitive, box
 from catad.category.spaces import Tensor
 from catad.linear.families.contract import contract
-from catad.linear.families.reindex import Axis, Reshaped, StridedCopy, axis, whole
+from catad.linear.families.reindex import axis, moved_along, reshaped
 from catad.linear.matrix.entries import Entries, Moves
 from catad.linear.structure import Rule, family
 
@@ -84,9 +84,14 @@ def _places(xp: Any, one: Progression, shape: tuple[int, ...]) -> Any:
     return xp.broadcast_to(found, shape)
 
 
+@family
 class _Windowing(Moves):
     """The common part of `Windows` and its transpose."""
 
+    axes: tuple[Progression, ...]
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    dtype: np.dtype[Any]
     slots = ()
     box = property(lambda self: Windowed(self.axes, self.after))
 
@@ -99,11 +104,6 @@ class _Windowing(Moves):
 class Windows(_Windowing):
     """Reading in windows: see the module."""
 
-    axes: tuple[Progression, ...]
-    before: tuple[int, ...]
-    after: tuple[int, ...]
-    dtype: np.dtype[Any]
-
     @property
     def T(self) -> WindowSums:
         return WindowSums(self.axes, self.before, self.after, self.dtype)
@@ -114,11 +114,6 @@ class Windows(_Windowing):
 @family
 class WindowSums(_Windowing):
     """Adding windows back: see the module."""
-
-    axes: tuple[Progression, ...]
-    before: tuple[int, ...]
-    after: tuple[int, ...]
-    dtype: np.dtype[Any]
 
     @cached_property
     def dom(self) -> tuple[Tensor, ...]:
@@ -147,17 +142,18 @@ def summed(y: Wire, axes: Sequence[Progression], before: Sequence[int]) -> Wire:
     """What was read at these positions of an array of a shape, added up at them; zero elsewhere."""
     orders = [sorted(one.terms, key=lambda term: -term[1]) for one in axes]
     order = tuple([k for terms in orders for k, _ in terms])
-    y = contract(y.builder, [tuple(range(y.ndim))], [y], order, y.shape)
+    b = y.builder
+    y = contract(b, [tuple(range(y.ndim))], [y], order, y.shape)
     for at, (one, terms, n) in enumerate(zip(axes, orders, before, strict=True)):
         y, step = _line(y, at, [s for _, s in terms])
-        y = _moved(y, at, axis(y.shape[at], n, 0, 1, one.a, step, y.shape[at]))
+        y = moved_along(b, y, at, axis(y.shape[at], n, 0, 1, one.a, step, y.shape[at]))
     return y
 
 
 def _line(y: Wire, at: int, steps: list[int]) -> tuple[Wire, int]:
     """The axes from `at` on, of these steps, the largest first, as one axis of positions; and the step of that."""
     if not steps:
-        return _reshaped(y, (*y.shape[:at], 1, *y.shape[at:])), 1
+        return reshaped(y.builder, y, (*y.shape[:at], 1, *y.shape[at:])), 1
     step = steps.pop()
     while steps:
         outer = steps.pop()
@@ -168,22 +164,22 @@ def _line(y: Wire, at: int, steps: list[int]) -> tuple[Wire, int]:
 
 def _joined(y: Wire, k: int, outer: int, inner: int) -> tuple[Wire, int]:
     """Two axes of positions, that of k and the next one, as one; and its step."""
-    m, n = y.shape[k : k + 2]
+    b, (m, n) = y.builder, y.shape[k : k + 2]
     step = math.gcd(outer, inner)
     size = (outer * (m - 1) + inner * (n - 1)) // step + 1
     ratio = outer // inner
     if outer % inner == 0 and (ratio >= n or m == 1):
         ratio = max(ratio, n) if m == 1 else ratio
-        y = _moved(y, k + 1, axis(n, ratio, 0, 1, 0, 1, n))
-        y = _reshaped(y, (*y.shape[:k], m * ratio, *y.shape[k + 2 :]))
-        return _moved(y, k, axis(m * ratio, size, 0, 1, 0, 1, size)), step
+        y = moved_along(b, y, k + 1, axis(n, ratio, 0, 1, 0, 1, n))
+        y = reshaped(b, y, (*y.shape[:k], m * ratio, *y.shape[k + 2 :]))
+        return moved_along(b, y, k, axis(m * ratio, size, 0, 1, 0, 1, size)), step
     along, places, across = (k + 1, n, (outer // step, inner // step)) if n <= m else (k, m, (inner // step, outer // step))
     count = m if n <= m else n
     total: Wire | None = None
     for place in range(places):
-        one = _moved(y, along, axis(places, 1, place, 1, 0, 1, 1))
-        one = _reshaped(one, (*y.shape[:along], *y.shape[along + 1 :]))
-        one = _moved(one, k, axis(count, size, 0, 1, across[1] * place, across[0], count))
+        one = moved_along(b, y, along, axis(places, 1, place, 1, 0, 1, 1))
+        one = reshaped(b, one, (*y.shape[:along], *y.shape[along + 1 :]))
+        one = moved_along(b, one, k, axis(count, size, 0, 1, across[1] * place, across[0], count))
         total = one if total is None else total + one
     assert total is not None
     return total, step
@@ -201,15 +197,3 @@ def fits(one: Progression, shape: Sequence[int]) -> bool:
         else:
             size, step = (size - 1 + s // step * (n - 1) + 1) if step else n, step or s
     return work <= MOST
-
-
-def _moved(y: Wire, at: int, ax: Axis) -> Wire:
-    """A wire with the entries of one axis moved."""
-    if ax.is_whole:
-        return y
-    axes = [ax if k == at else whole(n) for k, n in enumerate(y.shape)]
-    return y.builder.add(StridedCopy(tuple(axes)), y)[0]
-
-
-def _reshaped(y: Wire, shape: tuple[int, ...]) -> Wire:
-    return y if y.shape == shape else y.builder.add(Reshaped(shape), y)[0]

@@ -9,16 +9,11 @@ from typing import TYPE_CHECKING, Any
 from catad.linear.matrix import entries as matrix
 from catad.linear.matrix.columns import common_dtype, images
 from catad.linear.solving.solver import Leaves, Solver, solver_of, together
-from catad.linear.structure import Placed, Structure
+from catad.linear.structure import Placed, Structure, local, of_part
 from catad.values.arrays import Array
 
 if TYPE_CHECKING:
     from catad.linear.families.block import Block, Chain
-
-
-def of_part(slots: Sequence[Any], part: Placed) -> list[Any]:
-    """The slots of a part."""
-    return [slots[k] for k in part[1]]
 
 
 # -- grids
@@ -128,5 +123,5 @@ def _joined(parts: Sequence[Placed], slots: Sequence[Array]) -> tuple[Structure,
 
     if len(parts) == 1:
         return parts[0][0], of_part(slots, parts[0])
-    local, used = matrix.local(parts)
-    return chain(local), [slots[j] for j in used]
+    found, used = local(parts)
+    return chain(found), [slots[j] for j in used]

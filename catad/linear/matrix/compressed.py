@@ -20,11 +20,9 @@ from catad import upward
 from catad.category.constant import const
 from catad.category.spaces import Product, Tensor
 from catad.category.wiring import Builder, Wire
-from catad.linear.apply import applying
-from catad.linear.batch import batch
 from catad.linear.families.gather import Gathered, rows_of
 from catad.linear.matrix.entries import Crowded
-from catad.linear.matrix.materialise import matrix_on, numbers_written, takes_rows
+from catad.linear.matrix.materialise import matrix_on, numbers_written, pushed_on, takes_rows
 from catad.linear.matrix.sparsity import MOST, Places, colours_of, fixing, most_in_a_row, places_of
 from catad.linear.structure import Structure, cast, widest
 from catad.support.lru import Recent
@@ -239,7 +237,8 @@ def _written(
         if not mine.any():
             continue
         count = _count(colours)
-        for r, wire in _pushed(b, taken, slots, c, _seeds(b, colours, count, leaf), count):
+        for r, image in pushed_on(b, taken, slots, c, _seeds(b, colours, count, leaf)):
+            wire = b.apply(upward.reshape((image.space.size,)), image)
             here = np.flatnonzero(mine & (rows >= outs[r]) & (rows < outs[r + 1]))
             at[here] = start + colours[columns[here] - ins[c]] * taken.cod[r].size + rows[here] - outs[r]
             made.append(cast(wire, dtype))
@@ -254,14 +253,6 @@ def _seeds(b: Builder, colours: Array, count: int, leaf: Tensor) -> Wire:
     one, zero = leaf.dtype.type(1), leaf.dtype.type(0)
     made: Wire = b.apply(upward.map(lambda c, k: upward.where(c == k, one, zero)), (spread, number))
     return made
-
-
-def _pushed(b: Builder, structure: Structure, slots: Sequence[Wire], c: int, seeds: Wire, count: int) -> list[tuple[int, Wire]]:
-    """Which results there are, and the images of seeds of one leaf of the argument in each, flattened."""
-    wiring, there = applying(structure, tuple([k == c for k in range(len(structure.dom))]))
-    outs = batch(b, wiring, [*slots, seeds], [*[False] * len(slots), True], count)
-    flat = [b.apply(upward.reshape((out.space.size,)), out) for out in outs]
-    return list(zip([r for r, flag in enumerate(there) if flag], flat, strict=True))
 
 
 def _read(b: Builder, made: list[Wire], index: Array, dtype: np.dtype[Any]) -> Wire:

@@ -21,7 +21,7 @@ from catad.category.boxes import Primitive
 from catad.category.spaces import Tensor
 from catad.linear.matrix.columns import BLOCK, block_size, common_dtype, images, put_together, taken_apart
 from catad.linear.matrix.segment_sums import segment_sums
-from catad.linear.structure import Placed, Structure
+from catad.linear.structure import Structure
 from catad.values.arrays import Array
 
 if TYPE_CHECKING:
@@ -238,9 +238,3 @@ def starts(leaves: Sequence[Tensor], widths: Sequence[int]) -> list[int]:
 def offset_band(bandwidths: tuple[int, int], row: int, column: int) -> tuple[int, int]:
     """The bandwidths of a part that stands at a row and a column."""
     return bandwidths[0] + row - column, bandwidths[1] + column - row
-
-
-def local(parts: Sequence[Placed]) -> tuple[list[Placed], tuple[int, ...]]:
-    """Placed parts with the slots that they use numbered from 0, and the numbers that these have in the composite."""
-    used = tuple(dict.fromkeys(k for _, own in parts for k in own))
-    return [(part, tuple([used.index(k) for k in own])) for part, own in parts], used

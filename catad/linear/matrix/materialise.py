@@ -19,7 +19,7 @@ from catad.linear.apply import applying
 from catad.linear.batch import batch
 from catad.linear.families.contract import zeros
 from catad.linear.families.reindex import Reshaped
-from catad.linear.structure import Placed, Structure, cast, widest
+from catad.linear.structure import Placed, Structure, cast, of_part, widest
 from catad.support.lru import remembered
 
 if TYPE_CHECKING:
@@ -34,27 +34,26 @@ def by_columns(b: Builder, structure: Structure, slots: Sequence[Wire]) -> Block
     """The blocks by pushing a basis of each argument leaf; the axis of the basis goes last."""
     found: Blocks = {}
     for c, leaf in enumerate(structure.dom):
-        wiring, there = applying(structure, tuple([k == c for k in range(len(structure.dom))]))
-        outs = batch(b, wiring, [*slots, _basis(b, leaf)], [*[False] * len(slots), True], leaf.size)
-        it = iter(outs)
-        for r, (flag, out) in enumerate(zip(there, structure.cod, strict=True)):
-            if flag:
-                last = b.apply(upward.transpose((*range(1, out.ndim + 1), 0)), next(it))
-                found[r, c] = b.apply(upward.reshape((*out.shape, *leaf.shape)), last)
+        for r, wire in pushed_on(b, structure, slots, c, _basis(b, leaf)):
+            last = b.apply(upward.transpose((*range(1, wire.ndim), 0)), wire)
+            found[r, c] = b.apply(upward.reshape((*wire.shape[1:], *leaf.shape)), last)
     return found
 
 
 def by_rows(b: Builder, structure: Structure, slots: Sequence[Wire]) -> Blocks:
     """The blocks by pulling back a basis of each result leaf."""
     found: Blocks = {}
-    back = structure.T
-    for r, leaf in enumerate(back.dom):
-        wiring, there = applying(back, tuple([k == r for k in range(len(back.dom))]))
-        outs = iter(batch(b, wiring, [*slots, _basis(b, leaf)], [*[False] * len(slots), True], leaf.size))
-        for c, (flag, out) in enumerate(zip(there, back.cod, strict=True)):
-            if flag:
-                found[r, c] = b.apply(upward.reshape((*leaf.shape, *out.shape)), next(outs))
+    for r, leaf in enumerate(structure.cod):
+        for c, wire in pushed_on(b, structure.T, slots, r, _basis(b, leaf)):
+            found[r, c] = b.apply(upward.reshape((*leaf.shape, *wire.shape[1:])), wire)
     return found
+
+
+def pushed_on(b: Builder, structure: Structure, slots: Sequence[Wire], c: int, vectors: Wire) -> list[tuple[int, Wire]]:
+    """The images of vectors, along a leading axis, of one leaf of the argument: which results there are, and each of these."""
+    wiring, there = applying(structure, tuple([k == c for k in range(len(structure.dom))]))
+    outs = batch(b, wiring, [*slots, vectors], [*[False] * len(slots), True], vectors.shape[0])
+    return list(zip([r for r, flag in enumerate(there) if flag], outs, strict=True))
 
 
 def _basis(b: Builder, leaf: Tensor) -> Wire:
@@ -102,7 +101,7 @@ def numbers_written(structure: Structure) -> int:
 
 def _cell(b: Builder, part: Placed, slots: Sequence[Wire]) -> Wire | None:
     """A map between two arrays, in the shape of both; None where it is zero."""
-    structure, own = part[0], [slots[k] for k in part[1]]
+    structure, own = part[0], of_part(slots, part)
     if structure.is_zero or not structure.rows or not structure.columns:
         return None
     terms = structure.terms

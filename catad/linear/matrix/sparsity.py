@@ -17,7 +17,7 @@ import numpy as np
 
 from catad.linear.matrix.entries import Crowded, starts
 from catad.linear.matrix.patterns import Pattern, Range, full, pattern_of
-from catad.linear.structure import Placed, Structure
+from catad.linear.structure import Placed, Structure, of_part
 from catad.values.arrays import Array
 
 MOST = 1 << 21  # places that are written out
@@ -91,7 +91,7 @@ def _of(structure: Structure, slots: Sequence[Array], most: int) -> Places:
 
 
 def _of_part(part: Placed, slots: Sequence[Array], most: int) -> Places:
-    return _sorted(_of(part[0], [slots[k] for k in part[1]], most), part[0].columns)
+    return _sorted(_of(part[0], of_part(slots, part), most), part[0].columns)
 
 
 def _of_family(structure: Structure, slots: Sequence[Array], most: int) -> Places:

@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from catad.category.spaces import Tensor
 from catad.linear.families.block import Zero, assemble
 from catad.linear.network import Network, Node
-from catad.linear.structure import Placed, Structure
+from catad.linear.structure import Placed, Structure, local
 from catad.planner.chains.execute import fresh_numbers
 from catad.planner.chains.factors import Joined, State, held, join, lazy, structure_of, write_out
 from catad.planner.costs.cost import Model, value_of
@@ -270,13 +270,11 @@ def _network(
     nodes = []
     for s, row in rows.items():
         there = [(wire[p], cell) for p, cell in zip(sources, row, strict=True) if cell is not None]
-        numbers = sorted({k for _, (_, own) in there for k in own})
-        local = {k: i for i, k in enumerate(numbers)}
-        cells = [[(structure, tuple([local[k] for k in own])) for _, (structure, own) in there]]
+        cells, numbers = local([cell for _, cell in there])
         dom = [wires[k] for k, _ in there]
         if there:
-            part = assemble(cells, dom, (wires[wire[s]],), [slots[k] for k in numbers])
-            nodes.append(Node((part, tuple(numbers)), tuple([k for k, _ in there]), (wire[s],)))
+            part = assemble([cells], dom, (wires[wire[s]],), [slots[k] for k in numbers])
+            nodes.append(Node((part, numbers), tuple([k for k, _ in there]), (wire[s],)))
     made = {k for node in nodes for k in node.outs}
     outputs = tuple([wire[s] if wire[s] in made else -1 for s in graph.ends])
     ends = tuple([graph.spaces[s][0] for s in graph.ends])

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from catad.linear.families.block import Block
+from catad.linear.families.block_rules import in_places
 from catad.linear.products import MapProduct, left, right
-from catad.linear.structure import Placed, Structure
-from catad.linear.sums import added, pool
+from catad.linear.structure import Structure
+from catad.linear.sums import added
 from catad.planner.chains.factors import (
     Action,
     Joined,
@@ -55,22 +55,11 @@ def total(first: Structure, second: Structure) -> MapProduct:
 
 def _place_by_place(one: MapProduct, two: MapProduct) -> MapProduct:
     first, second = one.structure.blocks, two.structure.blocks
-    cells: list[MapProduct] = []
-    where: list[tuple[int, int]] = []
-    for r, (upper, lower) in enumerate(zip(first.grid, second.grid, strict=True)):
-        for c, (a, z) in enumerate(zip(upper, lower, strict=True)):
-            terms = [
-                MapProduct(part[0], tuple([whole.sources[k] for k in part[1]])) for whole, part in ((one, a), (two, z)) if part
-            ]
-            if terms:
-                cells.append(added(terms))
-                where.append((r, c))
-    sources, placed = pool(cells)
-    rows: list[list[Placed | None]] = [[None] * len(line) for line in first.grid]
-    for (r, c), part in zip(where, placed, strict=True):
-        rows[r][c] = None if part[0].is_zero else part
-    spaces = {k: space for structure, own in placed for k, space in zip(own, structure.slots, strict=True)}
-    slots = tuple([spaces[k] for k in range(len(sources))])
-    widths = None if all(w == 1 for w in (*first.columns, *first.rows)) else (first.columns, first.rows)
-    grid = tuple([tuple(row) for row in rows])
-    return MapProduct(Block(grid, one.structure.dom, one.structure.cod, slots, widths), sources)
+    terms = [
+        [
+            [MapProduct(part[0], tuple([whole.sources[k] for k in part[1]])) for whole, part in ((one, a), (two, z)) if part]
+            for a, z in zip(upper, lower, strict=True)
+        ]
+        for upper, lower in zip(first.grid, second.grid, strict=True)
+    ]
+    return in_places(terms, one.structure.dom, one.structure.cod, (first.columns, first.rows))

@@ -17,7 +17,7 @@ from catad import scalar
 from catad.category.boxes import box
 from catad.category.spaces import Tensor
 from catad.category.terms import D
-from catad.linear.families.contract import contract
+from catad.linear.families.contract import repeated
 from catad.linear.families.gather import Gather, Gathered, Indexing, ScatterAdd, rows_of
 from catad.linear.structure import Rule
 from catad.scalar import Function
@@ -113,8 +113,7 @@ class FoldByBin(CarriedByBin):
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
             b = wires[0].builder
             found = known(b, wires, results)
-            axes = tuple(range(wires[1].ndim))
-            everywhere = contract(b, [(0,)], [wires[0]], axes, wires[1].shape)
+            everywhere = repeated(b, wires[0], (0,), wires[1].shape)
             dropped = inside(scalar.param(len(found)), self.bins)  # whatever stands there, it has no influence
             kept = [scalar.apply("select", dropped, node, scalar.const(0.0)) for node, _ in slots]
             return [wires[0], *[filled(b, w, weight) for w in mapped(b, kept, [*found, everywhere])]]
@@ -126,11 +125,7 @@ class FoldByBin(CarriedByBin):
     ) -> Rule:
         """Through `op(before, x)`, value by value, then through `op(., after)`, added up by bin: as of a fold."""
         d = self.monoid.width
-        at = [*first.outputs, *_params(d, first.arity)]
-        outer = [
-            [None if node is None else scalar.substitute(Function.make(2 * d + 1, [node]), at)[0] for node in row]
-            for row in _rows(scalar.partials(second, floats), floats)
-        ]
+        outer = scalar.put(_rows(scalar.partials(second, floats), floats), [*first.outputs, *_params(d, first.arity)])
         inner = _rows(scalar.partials(first, [d + k for k in floats]), floats)
         after = self._weighted(ins, outs, floats, outer, self._prefixes)
         return after_pointwise(inner, [ins[1 + k] for k in floats], self._prefixes, after)
@@ -166,7 +161,7 @@ class FoldByBin(CarriedByBin):
 
         def known(b: Builder, wires: Sequence[Wire], results: Sequence[Wire]) -> list[Wire]:
             single = alone_in_bin(b, wires[0], self.bins)  # first: an engine may count while it folds
-            own = contract(b, [(0,)], [single], tuple(range(wires[1].ndim)), wires[1].shape)
+            own = repeated(b, single, (0,), wires[1].shape)
             how = rows_of(results[0].shape, wires[0].shape)
             totals = [b.add(Gathered(how), wires[0], r)[0] for r in results]
             return [*totals, *wires[1:], own]

@@ -16,12 +16,12 @@ from catad.category.constant import index_of
 from catad.category.constructors import constructor, integer
 from catad.category.spaces import Elements, flatten, rebuild
 from catad.category.terms import D
-from catad.linear.families.contract import contract
+from catad.linear.families.contract import repeated
 from catad.linear.families.gather import ScatterAdded, rows_of
 from catad.vector.bins.fold_by_bin import FoldByBin
 from catad.vector.bins.sorted_bins import with_numbers
 from catad.vector.deferred import OfOperator
-from catad.vector.folds.monoid import Monoid, check_types, chooses, monoid_of, parts
+from catad.vector.folds.monoid import Monoid, check_types, chooses, factors, monoid_of, parts
 from catad.vector.indexing.gather import LastWriter
 from catad.vector.pointwise.map import mapped
 from catad.vector.scans.scan import check_params
@@ -66,24 +66,15 @@ def _parts(b: Builder, index: Any, values: Any, monoid: Monoid, term: D) -> tupl
     return index, wires
 
 
-def _split_params(b: Builder, x: Any, count: int, monoid: Monoid, term: D) -> tuple[Any, list[Wire]]:
-    """The factors of the argument, and the free numbers that follow them."""
-    names = ("dst", "indices", "values")[3 - count :]
-    if not isinstance(x, tuple) or len(x) != count + monoid.free:
-        pattern = ", ".join([*names, *["p"] * monoid.free])
-        raise errors.SpaceError(errors.not_a_pattern(f"({pattern})", b.space(x), term))
-    return x[:count], list(x[count:])
-
-
 def _lay(b: Builder, x: Wires, term: OfOperator) -> Any:
-    x, free = _split_params(b, x, 2, term.monoid, term)
+    x, free = factors(b, x, ("indices", "values"), term.monoid, term)
     index, values = _parts(b, x[0], x[1], term.monoid, term)
     check_params(free, values[0], 0, term)
     return rebuild(b.space(x[1]), by_bin(b, term.monoid, index, values, term.parameters["bins"], free))
 
 
 def _lay_onto(b: Builder, x: Wires, term: OfOperator) -> Any:
-    x, free = _split_params(b, x, 3, term.monoid, term)
+    x, free = factors(b, x, ("dst", "indices", "values"), term.monoid, term)
     dst = flatten(x[0])
     index, values = _parts(b, x[1], x[2], term.monoid, term)
     rest = values[0].shape[index.ndim :]
@@ -104,7 +95,7 @@ def _onto(b: Builder, monoid: Monoid, dst: list[Wire], index: Wire, folded: list
     if chooses(monoid) or index.ndim != 1 or all(math.isfinite(e) for e in monoid.neutral):
         return mapped(b, outputs, [*dst, *folded, *free])
     (last,) = b.add(LastWriter(dst[0].shape[0]), index)
-    everywhere = contract(b, [(0,)], [last], tuple(range(dst[0].ndim)), dst[0].shape)
+    everywhere = repeated(b, last, (0,), dst[0].shape)
     d, m = monoid.width, 2 * monoid.width + monoid.free
     there = scalar.apply("ge", scalar.param(m), scalar.const(0))
     chosen = [scalar.apply("select", there, outputs[k], scalar.param(k)) for k in range(d)]

@@ -17,12 +17,13 @@ from catad.category.boxes import box, of_fields
 from catad.category.spaces import Tensor
 from catad.category.terms import D
 from catad.category.wiring import share
-from catad.linear.families.contract import contract
+from catad.linear.families.contract import contract, repeated
 from catad.linear.families.gather import spread_over
 from catad.linear.families.reindex import Reshaped
 from catad.vector.bins.sorted_bins import by_sorting, inside, prefixes_by_sorting
 from catad.vector.decomposed import Decomposed, one_term
 from catad.vector.folds.extended_range import TIMES
+from catad.vector.folds.merge_axes import exchanged
 from catad.vector.folds.monoid import Monoid, with_position
 from catad.vector.pointwise.generate import Iota
 from catad.vector.pointwise.map import mapped
@@ -49,7 +50,7 @@ class BySorting(D):
 def _positions(b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], bins: int) -> list[Wire]:
     (v,) = values
     (own,) = mapped(b, [scalar.cast(position_dtype(v.shape[0]), scalar.param(0))], [b.add(Iota(v.shape[0]))[0]])
-    positions = contract(b, [(0,)], [own], tuple(range(v.ndim)), v.shape)
+    positions = repeated(b, own, (0,), v.shape)
     return by_sorting(b, with_position(monoid), index, [v, positions], bins)[1:]
 
 
@@ -60,7 +61,7 @@ def _prefixes(b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], b
 
 def _products(b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], bins: int) -> list[Wire]:
     _, before, _, after = _prefixes(b, TIMES, index, values, bins)
-    own = contract(b, [(0,)], [index], tuple(range(before.ndim)), before.shape)
+    own = repeated(b, index, (0,), before.shape)
     both = scalar.apply("mul", scalar.param(0), scalar.param(1))
     return mapped(b, [scalar.apply("select", inside(scalar.param(2), bins), both, scalar.const(0.0))], [before, after, own])
 
@@ -99,7 +100,7 @@ class CarriedByBin(Decomposed):
         index, *values = ins
         values = [v if flag else spread_over(b, v, size) for v, flag in zip(values, flags[1:], strict=True)]
         if not flags[0]:
-            return tuple([_exchanged(b, out) for out in b.add(self, index, *[_exchanged(b, v) for v in values])])
+            return tuple([exchanged(b, out) for out in b.add(self, index, *[exchanged(b, v) for v in values])])
         m, bins = index.shape[1], self.bins
         lanes = contract(b, [(0,)], [b.add(Iota(size))[0]], (0, 1), index.shape)
         own = scalar.apply("mul", scalar.param(1), scalar.const(bins))
@@ -110,12 +111,6 @@ class CarriedByBin(Decomposed):
         made = b.add(replace(self, bins=size * bins), *flat)  # type: ignore[type-var]
         out = [b.add(Reshaped((size, w.shape[0] // size, *w.shape[1:])), w)[0] for w in made] if size else made
         return tuple(out)
-
-
-def _exchanged(b: Builder, wire: Wire) -> Wire:
-    """The first two axes exchanged."""
-    rest = tuple(range(2, wire.ndim))
-    return contract(b, [(0, 1, *rest)], [wire], (1, 0, *rest), wire.shape)
 
 
 @box

@@ -17,7 +17,7 @@ from catad.category.boxes import AlongAxis, box
 from catad.category.constructors import constructor, integer
 from catad.category.spaces import Tensor
 from catad.category.terms import D
-from catad.linear.families.gather import Gathered, Indexing
+from catad.linear.families.gather import Gathered, along_axis
 from catad.vector.shapes.shape import OneArray, axes_of
 
 if TYPE_CHECKING:
@@ -40,14 +40,6 @@ class StableOrder(AlongAxis):
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         n = ins[0].shape[self.axis]
         return ins[0].size * n.bit_length()
-
-
-def along_axis(shape: tuple[int, ...], axis: int) -> Indexing:
-    """Reading along an axis by an index array of the same shape: `v[.., k, ..] = x[.., index[.., k, ..], ..]`."""
-    n = len(shape)
-    src = tuple(range(n))
-    by = (*src[:axis], n, *src[axis + 1 :])
-    return Indexing(src, axis, by, by, (*shape, shape[axis]))
 
 
 class Ordered(OneArray):

@@ -17,7 +17,7 @@ import numpy as np
 from catad import scalar
 from catad.category.boxes import AlongAxis, box
 from catad.category.spaces import Tensor
-from catad.linear.families.contract import contract
+from catad.linear.families.contract import repeated
 from catad.linear.families.gather import Gathered, ScatterAdded, rows_of
 from catad.linear.families.previous_state import PreviousState
 from catad.scalar import Function
@@ -114,30 +114,31 @@ def with_numbers(monoid: Monoid) -> Monoid:
 
 def by_sorting(b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], bins: int) -> list[Wire]:
     """Any operator: sort by bin, fold each segment, read the ends of the segments."""
+    _, last, _, sums = _folded(b, monoid, index, values, bins)
+    end = repeated(b, last, (0,), (bins, *values[0].shape[1:]))  # negative in an empty bin
+    there = scalar.apply("ge", scalar.param(0), scalar.const(0))
+    read = [b.add(Gathered(rows_of(s.shape, last.shape)), last, s)[0] for s in sums]
+    return [_or_neutral(b, monoid, k, there, end, wire) for k, wire in enumerate(read)]
+
+
+def _folded(
+    b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], bins: int
+) -> tuple[Wire, Wire, Wire, Sequence[Wire]]:
+    """The order by bin, the last place of each bin, where bins start, and the prefixes within each bin, in this order."""
     order, starts, last = b.add(SortByBin(bins), index)
     ordered = [b.add(Gathered(rows_of(v.shape, order.shape)), order, v)[0] for v in values]
-    axes = tuple(range(values[0].ndim))
-    flags = contract(b, [(0,)], [starts], axes, values[0].shape)
-    _, *sums = b.add(Scan(segmented(monoid)), flags, *ordered)
-    end = contract(b, [(0,)], [last], axes, (bins, *values[0].shape[1:]))
-    read = [b.add(Gathered(rows_of(s.shape, last.shape)), last, s)[0] for s in sums]
-    return or_neutral(b, monoid, end, read)
+    _, *sums = b.add(Scan(segmented(monoid)), repeated(b, starts, (0,), values[0].shape), *ordered)
+    return order, last, starts, sums
 
 
-def or_neutral(b: Builder, monoid: Monoid, position: Wire, read: Sequence[Wire]) -> list[Wire]:
-    """The entries that were read, and the neutral element where the position is negative: in an empty bin."""
-    there = scalar.apply("ge", scalar.param(0), scalar.const(0))
-    out = []
-    for k, wire in enumerate(read):
-        node = scalar.apply("select", there, scalar.param(1), _neutral(monoid, k, wire))
-        out += mapped(b, [node], [position, wire])
-    return out
+def _or_neutral(b: Builder, monoid: Monoid, k: int, there: Node, known: Wire, read: Wire) -> Wire:
+    """What was read, where a condition on another wire holds, and a number of the neutral element elsewhere.
 
-
-def _neutral(monoid: Monoid, k: int, wire: Wire) -> Node:
-    """A number of the neutral element; of integers an integer, also where it was given as 0.0."""
+    Of integers that is an integer, also where it was given as 0.0.
+    """
     number = monoid.neutral[k]
-    return scalar.const(int(number) if wire.dtype.kind in "iu" else number)
+    neutral = scalar.const(int(number) if read.dtype.kind in "iu" else number)
+    return mapped(b, [scalar.apply("select", there, scalar.param(1), neutral)], [known, read])[0]
 
 
 def prefixes_by_sorting(
@@ -151,21 +152,16 @@ def prefixes_by_sorting(
         back = [turned(b, v, 0) for v in values]
         found = prefixes_by_sorting(b, monoid.flipped, turned(b, index, 0), back, bins, False)
         return [turned(b, w, 0) for w in found]
-    order, starts, _ = b.add(SortByBin(bins), index)
-    ordered = [b.add(Gathered(rows_of(v.shape, order.shape)), order, v)[0] for v in values]
-    axes, shape = tuple(range(values[0].ndim)), values[0].shape
-    flags = contract(b, [(0,)], [starts], axes, shape)
-    _, *sums = b.add(Scan(segmented(monoid)), flags, *ordered)
+    (order, _, starts, sums), shape = _folded(b, monoid, index, values, bins), values[0].shape
     back_to = b.add(StableOrder(0), order)[0]  # a permutation's own order is its inverse
-    first = contract(b, [(0,)], b.add(Gathered(rows_of(starts.shape, order.shape)), back_to, starts), axes, shape)
-    own = contract(b, [(0,)], [index], axes, shape)
+    first = repeated(b, b.add(Gathered(rows_of(starts.shape, order.shape)), back_to, starts)[0], (0,), shape)
+    own, flags = repeated(b, index, (0,), shape), repeated(b, starts, (0,), shape)
     there = scalar.apply("and", scalar.apply("not", scalar.param(0)), inside(scalar.param(1), bins))
     out = mapped(b, [there], [first, own])
     for k, s in enumerate(sums):
         (before,) = b.add(PreviousState(0, 1), flags, s)
         (read,) = b.add(Gathered(rows_of(shape, order.shape)), back_to, before)
-        node = scalar.apply("select", scalar.param(0), scalar.param(1), _neutral(monoid, k, read))
-        out += mapped(b, [node], [out[0], read])
+        out.append(_or_neutral(b, monoid, k, scalar.param(0), out[0], read))
     return out
 
 

@@ -7,22 +7,21 @@ sweeps. Elements lie along axis 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from catad import errors, upward
-from catad.category.boxes import Primitive, box
+from catad.category.boxes import Primitive, box, of_fields
 from catad.category.cartesian import fork, it, proj, swap
-from catad.category.constant import const
-from catad.category.spaces import Product, Space, Tensor, Unit, as_leaves, flatten, rebuild, space_like, space_of
+from catad.category.constant import Const, const
+from catad.category.spaces import Product, Space, Tensor, Unit, as_leaves, flatten, rebuild, space_like
 from catad.category.terms import D
 from catad.category.wiring import share
 from catad.linear.families.block import diagonal_block
 from catad.linear.families.delta import identity
 from catad.linear.structure import Rule
-from catad.values.arrays import as_array, is_weak, kept
 from catad.values.stream_capture import check_not_captured
 from catad.vector.loops.hoisting import looped
 
@@ -86,17 +85,16 @@ def _far(xp: Any, got: Any, want: Any, scale: float) -> bool:
     return False
 
 
+@of_fields
 class _ArrayOperator(D):
-    """The common part of both."""
+    """The common part of both: the operator, and its neutral element as a constant."""
 
-    __slots__ = ("children", "neutral")
-    children: tuple[D, ...]
-    neutral: Any
+    op: D
+    neutral: D
 
     def _elements(self, b: Builder, x: Any) -> tuple[Space, int, list[Wire], Any]:
         """The space of an element, their number, the checked wires, and the wires of the neutral element."""
-        op = self.children[0]
-        wires = flatten(x)
+        op, wires = self.op, flatten(x)
         sizes = {w.shape[0] if w.ndim else None for w in wires}
         if len(sizes) != 1 or None in sizes:
             raise errors.SpaceError(errors.no_common_axis(b.space(x), self))
@@ -104,9 +102,15 @@ class _ArrayOperator(D):
         made = op.spaces(Product((element, element)))
         if made != element:
             raise errors.MonoidError(errors.not_closed(op, element, made, "return a value of the elements' space"))
-        neutral = _neutral_at(self.neutral, element, self)
+        neutral = _neutral_at(self.value, element, self)
         checked = b.add(Lawful(op, neutral, element), *wires)
         return element, wires[0].shape[0], list(checked), b.apply(neutral, ())
+
+    @property
+    def value(self) -> Any:
+        """The neutral element."""
+        assert isinstance(self.neutral, Const)
+        return self.neutral.value
 
 
 def _neutral_at(value: Any, element: Space, term: D) -> D:
@@ -128,21 +132,16 @@ def _neutral_at(value: Any, element: Space, term: D) -> D:
 
 
 @share
+@of_fields
 class ArrayScan(_ArrayOperator):
     """`ct.scan` of a morphism."""
 
-    __slots__ = ("exclusive", "reverse")
-
-    def __init__(self, op: D, neutral: Any, exclusive: bool, reverse: bool, axis: int) -> None:
-        self.neutral = _checked(op, neutral, axis)
-        self.children, self.exclusive, self.reverse = (op, const(self.neutral)), exclusive, reverse
-
-    def data(self) -> Hashable:
-        return (self.exclusive, self.reverse)
+    exclusive: bool
+    reverse: bool
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         element, n, wires, start = self._elements(b, x)
-        op = swap >> self.children[0] if self.reverse else self.children[0]
+        op = swap >> self.op if self.reverse else self.op
         step = fork(proj(0), proj(2)) >> op
         body = fork(step, it, proj(0) if self.exclusive else step)
         _, _, outs = looped(b, body, n, (flatten(start), (), wires), self.reverse, Product((element, Unit, element)))
@@ -150,34 +149,28 @@ class ArrayScan(_ArrayOperator):
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         more = "".join(f", {k}=True" for k, v in [("exclusive", self.exclusive), ("reverse", self.reverse)] if v)
-        return f"ct.scan({part(self.children[0])}, {name(self.neutral, 'neutral')}{more})"
+        return f"ct.scan({part(self.op)}, {name(self.value, 'neutral')}{more})"
 
 
 @share
+@of_fields
 class ArrayFold(_ArrayOperator):
     """`ct.fold` of a morphism."""
 
-    __slots__ = ()
-
-    def __init__(self, op: D, neutral: Any, axis: int) -> None:
-        self.neutral = _checked(op, neutral, axis)
-        self.children = (op, const(self.neutral))
-
     def lay_out(self, b: Builder, x: Wires) -> Any:
         element, n, wires, start = self._elements(b, x)
-        body = fork(fork(proj(0), proj(2)) >> self.children[0], it, it)
+        body = fork(fork(proj(0), proj(2)) >> self.op, it, it)
         end, _, _ = looped(b, body, n, (flatten(start), (), wires), False, Product((element, Unit, element)))
         return rebuild(element, end)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.fold({part(self.children[0])}, {name(self.neutral, 'neutral')})"
+        return f"ct.fold({part(self.op)}, {name(self.value, 'neutral')})"
 
 
-def _checked(op: D, neutral: Any, axis: int) -> Any:
-    """The neutral element, with arrays of its own."""
+def neutral_of(op: D, neutral: Any, axis: int) -> D:
+    """The neutral element of a morphism on arrays along an axis, which must be the first."""
     if axis != 0:
         raise errors.ArgumentError(errors.array_operator_axis(axis, op))
     if neutral is None:
         raise errors.MonoidError(errors.not_a_neutral(op, neutral))
-    leaves = [leaf if is_weak(leaf) else kept(as_array(leaf)) for leaf in flatten(neutral)]
-    return rebuild(space_of(neutral), leaves)
+    return const(neutral)

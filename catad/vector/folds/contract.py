@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from catad import errors
+from catad.category.cartesian import in_pattern
 from catad.category.constructors import constructor
 from catad.category.spaces import flatten
 from catad.category.terms import D
 from catad.linear.families.contract import Labels, contract
+from catad.linear.families.reindex import reshaped
 from catad.support.help import documented
 from catad.vector.deferred import Named, Shaped, linear
-from catad.vector.folds.merge_axes import reshaped
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire, Wires
@@ -95,9 +96,7 @@ def _of_two(name: str, product: Callable[[Builder, Wire, Wire], Wire]) -> Named:
     """A product of a pair of arrays, by name."""
 
     def lay(b: Builder, x: Any, term: D) -> Wire:
-        if not isinstance(x, tuple) or len(x) != 2 or any(isinstance(part, tuple) for part in x):
-            raise errors.SpaceError(errors.not_a_pattern("(a, b)", b.space(x), term))
-        return product(b, *x)
+        return product(b, *in_pattern(b, x, "(a, b)", 0, term))
 
     return Named(name, linear(lay))
 

@@ -23,7 +23,7 @@ from catad import scalar
 from catad.category.boxes import of_fields
 from catad.category.terms import D
 from catad.category.wiring import share
-from catad.linear.families.contract import contract
+from catad.linear.families.contract import repeated
 from catad.linear.families.gather import Gathered, rows_of
 from catad.scalar import Function
 from catad.scalar.vector_math.formats import bits, of_bits
@@ -267,11 +267,10 @@ class LeaveOneOut(D):
     axis: int
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
-        labels = tuple(range(x.ndim))
-        others = (*labels[: self.axis], *labels[self.axis + 1 :])
+        others = [k for k in range(x.ndim) if k != self.axis]
         totals = _total(b, x, self.axis)
         many = self.axis == x.ndim - 1
-        return _divided(b, x, totals, many, lambda w: contract(b, [others[: w.ndim]], [w], labels, x.shape))
+        return _divided(b, x, totals, many, lambda w: repeated(b, w, others[: w.ndim], x.shape))
 
 
 @share
@@ -287,13 +286,12 @@ class LeaveOneOutByBin(D):
         index, values = x
         product = _rarely_single if format_of(values.dtype).is_short else _rarely
         totals = b.add(FoldByBin(_monoid(product), self.bins), index, *mapped(b, list(scalar.read(_any).outputs), [values]))
-        labels = tuple(range(values.ndim))
 
         def spread(w: Wire) -> Wire:
             found = b.add(Gathered(rows_of(w.shape, index.shape)), index, w)[0] if w.ndim else w
-            return contract(b, [labels[: found.ndim]], [found], labels, values.shape)
+            return repeated(b, found, range(found.ndim), values.shape)
 
         others = _divided(b, values, totals, False, spread)
-        own = contract(b, [(0,)], [index], labels, values.shape)
+        own = repeated(b, index, (0,), values.shape)
         within = scalar.apply("select", inside(scalar.param(1), self.bins), scalar.param(0), scalar.const(0.0))
         return mapped(b, [within], [others, own])[0]

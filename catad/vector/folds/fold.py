@@ -18,29 +18,27 @@ from catad.category.constructors import axes as axes_
 from catad.category.constructors import constructor, one_axis
 from catad.category.spaces import Elements, Tensor, rebuild
 from catad.category.terms import D
-from catad.linear.families.contract import contract
 from catad.linear.families.delta import delta
 from catad.linear.families.gather import Gather, Indexing
-from catad.linear.families.reindex import Reshaped, whole
 from catad.linear.families.reindex import axis as ap
+from catad.linear.families.reindex import moved_along, reshaped
 from catad.linear.structure import Rule, Structure
 from catad.scalar import Function
 from catad.values.arrays import asarray
 from catad.vector.deferred import OfOperator
 from catad.vector.folds.arg_extremum import ArgExtremum
-from catad.vector.folds.array_operator import ArrayFold
+from catad.vector.folds.array_operator import ArrayFold, neutral_of
 from catad.vector.folds.leave_one_out import LeaveOneOutProduct
 from catad.vector.folds.log_sum_exp import log_sum_exp
-from catad.vector.folds.merge_axes import merge, unit_axes
+from catad.vector.folds.merge_axes import merge, spread, unit_axes
 from catad.vector.folds.monoid import Monoid, check_laws, chooses, elements, monoid_of, parts, sampled, with_params
 from catad.vector.pointwise.generate import steps_along
 from catad.vector.pointwise.map import mapped
 from catad.vector.scans.scan import Known, after_pointwise, check_params, entries, entry_block, filled, scanned
-from catad.vector.shapes.shape import axes_of, moved, sum_of_elements
+from catad.vector.shapes.shape import axes_of, sum_of_elements
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire, Wires
-    from catad.scalar import Node
 
 
 @box
@@ -119,10 +117,7 @@ class Fold(AlongAxis):
         inner, own = scalar.partials(self.monoid.op, [d + k for k in floats]), scalar.partials(self.monoid.op, floats)
         joined = scalar.substitute(self.monoid.op, [scalar.param(k) for k in range(2 * d)])
         at = [*joined, *[scalar.param(2 * d + k) for k in range(d)]]
-        outer = [
-            [None if node is None else scalar.substitute(Function.make(2 * d, [node]), at)[0] for node in row]
-            for row in [own[k] for k in floats]
-        ]
+        outer = scalar.put([own[k] for k in floats], at)
         after = self._weighted(ins, outs, floats, outer, known)
         return after_pointwise([inner[k] for k in floats], [ins[k] for k in floats], known, after)
 
@@ -154,16 +149,9 @@ def of_one(monoid: Monoid, floats: list[int]) -> tuple[Any, Others]:
     """
     d = monoid.width
     if monoid.inverse is not None:
-        without = scalar.substitute(monoid.inverse, [scalar.param(k) for k in range(2 * d)])
-        element = [scalar.param(d + k) for k in range(d)]
-        inner = Function.make(2 * d, [*without])
         partials = scalar.partials(monoid.op, [d + k for k in floats])
-        put = [*scalar.substitute(inner, [scalar.param(k) for k in range(2 * d)]), *element]
-
-        def at(node: Node | None) -> Node | None:
-            return None if node is None else scalar.substitute(Function.make(2 * d, [node]), put)[0]
-
-        return [[at(node) for node in row] for row in partials], _with_total
+        both = [scalar.param(k) for k in range(2 * d)]
+        return scalar.put(partials, [*scalar.substitute(monoid.inverse, both), *both[d:]]), _with_total
     first = scalar.substitute(monoid.op, [scalar.param(k) for k in range(2 * d)])
     outputs = scalar.substitute(monoid.op, [*first, *[scalar.param(2 * d + k) for k in range(d)]])
     partials = scalar.partials(Function.make(3 * d, outputs), [d + k for k in floats])
@@ -176,9 +164,7 @@ def of_one(monoid: Monoid, floats: list[int]) -> tuple[Any, Others]:
 
 
 def _with_total(axis: int, b: Builder, wires: Sequence[Wire], results: Sequence[Wire]) -> list[Wire]:
-    labels = tuple(range(wires[0].ndim))
-    rest = (*labels[:axis], *labels[axis + 1 :])
-    return [*[contract(b, [rest], [r], labels, wires[0].shape) for r in results], *wires]
+    return [*[spread(b, r, wires[0], (axis,)) for r in results], *wires]
 
 
 def folded(b: Builder, monoid: Monoid, x: Sequence[Wire], axis: int, free: Sequence[Wire]) -> list[Wire]:
@@ -203,9 +189,8 @@ def _last(b: Builder, monoid: Monoid, prefixes: Sequence[Wire], axis: int) -> li
     out = []
     for k, s in enumerate(prefixes):
         n = s.shape[axis]
-        cut = ap(n, 1, n - 1, 1, 0, 1, min(n, 1))
-        one = moved(b, s, [cut if a == axis else whole(m) for a, m in enumerate(s.shape)], monoid.neutral[k])
-        out.append(b.add(Reshaped((*s.shape[:axis], *s.shape[axis + 1 :])), one)[0])
+        one = moved_along(b, s, axis, ap(n, 1, n - 1, 1, 0, 1, min(n, 1)), monoid.neutral[k])
+        out.append(reshaped(b, one, (*s.shape[:axis], *s.shape[axis + 1 :])))
     return out
 
 
@@ -266,7 +251,7 @@ def fold(
     if isinstance(op, D) and not hasattr(op, "__scalar_function__"):
         if keepdims:
             raise errors.ArgumentError(errors.array_operator_keepdims(op))
-        return ArrayFold(op, neutral, one_axis(axis))
+        return ArrayFold(op, neutral_of(op, neutral, one_axis(axis)))
     monoid = monoid_of(op, neutral, params)
     if scalar.recognise(monoid.op) == "add":
         return sum_of_elements(axis, keepdims)

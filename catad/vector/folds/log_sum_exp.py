@@ -15,13 +15,14 @@ from catad import scalar
 from catad.category.boxes import AlongAxis, box
 from catad.category.spaces import Tensor
 from catad.linear.families.block import assemble
-from catad.linear.families.contract import contract
 from catad.linear.families.delta import delta
 from catad.linear.structure import Rule
 from catad.scalar import Function, Node, apply, param
 from catad.vector.derivative_carriers import PassedOn
+from catad.vector.folds.merge_axes import spread
 from catad.vector.folds.monoid import Monoid
 from catad.vector.pointwise.map import mapped
+from catad.vector.shapes.shape import summed
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
@@ -38,12 +39,9 @@ def log_sum_exp(b: Builder, x: Wire, axis: int) -> Wire:
     """The fold of `logaddexp` along an axis."""
     from catad.vector.folds.fold import Fold
 
-    labels = tuple(range(x.ndim))
-    rest = (*labels[:axis], *labels[axis + 1 :])
     (most,) = b.add(Fold(_LARGEST, axis), x)
-    everywhere = contract(b, [rest], [most], labels, x.shape)
-    (power,) = mapped(b, [apply("exp", _below(param(0), param(1)))], [x, everywhere])
-    total = contract(b, [labels], [power], rest, x.shape)
+    (power,) = mapped(b, [apply("exp", _below(param(0), param(1)))], [x, spread(b, most, x, (axis,))])
+    total = summed(b, power, (axis,))
     (y,) = mapped(b, [apply("add", param(0), apply("log", param(1)))], [most, total])
     return b.add(LogSumExp(axis), x, y, most, total)[0]
 
@@ -68,9 +66,8 @@ class LogSumExp(PassedOn, AlongAxis):
 
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
             b, (x, _, *found) = wires[0].builder, wires
-            spread = [contract(b, [rest], [w], labels, x.shape) for w in found]
             share = apply("div", apply("exp", _below(param(0), param(1))), param(2))
-            (p,) = mapped(b, [share], [x, *spread])
+            (p,) = mapped(b, [share], [x, *[spread(b, w, x, (self.axis,)) for w in found]])
             return list(b.add(Softmax(self.axis), x, *results, p))
 
         return Rule(assemble([[(row, (0,)), None, None, None]], ins, outs, row.slots), coefficients)

@@ -6,21 +6,26 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from catad.linear.families.contract import contract
-from catad.linear.families.reindex import Reshaped
+from catad.linear.families.contract import contract, repeated
+from catad.linear.families.reindex import reshaped
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
 
 
-def reshaped(b: Builder, x: Wire, shape: Sequence[int]) -> Wire:
-    """The wire in another shape; no box where it has it."""
-    return x if x.shape == tuple(shape) else b.add(Reshaped(tuple(shape)), x)[0]
-
-
 def transposed(b: Builder, x: Wire, order: Sequence[int]) -> Wire:
     """The wire with its axes in an order; no box where they have it."""
     return contract(b, [tuple(range(x.ndim))], [x], tuple(order), x.shape)
+
+
+def spread(b: Builder, y: Wire, x: Wire, axes: Sequence[int]) -> Wire:
+    """A result without some axes of x, repeated along them."""
+    return repeated(b, y, [k for k in range(x.ndim) if k not in axes], x.shape)
+
+
+def exchanged(b: Builder, x: Wire) -> Wire:
+    """The wire with its first two axes exchanged."""
+    return transposed(b, x, (1, 0, *range(2, x.ndim)))
 
 
 class Merge(NamedTuple):

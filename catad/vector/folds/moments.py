@@ -18,9 +18,9 @@ from catad.category.constructors import axes as axes_
 from catad.category.constructors import constructor
 from catad.category.terms import D
 from catad.errors.category import described
-from catad.linear.families.contract import contract
 from catad.linear.structure import cast
 from catad.scalar import Node, apply, param
+from catad.vector.folds.merge_axes import spread
 from catad.vector.folds.row_derivatives import Row
 from catad.vector.pointwise.map import mapped
 from catad.vector.shapes.shape import OneArray, reduction, summed
@@ -44,12 +44,6 @@ def of_wires(b: Builder, node: Node, *wires: Wire) -> Wire:
 def square_sum(b: Builder, x: Wire, axes: Sequence[int]) -> Wire:
     """The sum of squares over some axes."""
     return summed(b, of_wires(b, apply("mul", param(0), param(0)), x), axes)
-
-
-def spread(b: Builder, y: Wire, x: Wire, axes: Sequence[int]) -> Wire:
-    """A result without some axes, repeated along them."""
-    labels = tuple(range(x.ndim))
-    return contract(b, [tuple([k for k in labels if k not in axes])], [y], labels, x.shape)
 
 
 def quotient(b: Builder, x: Wire, count: float) -> Wire:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from catad import errors, scalar
+from catad.category.cartesian import in_pattern
 from catad.category.constructors import constructor
 from catad.category.spaces import Elements, Value, as_leaves, flatten, space_of
 from catad.category.text import called
@@ -332,6 +333,13 @@ def with_params(b: Any, x: Any, monoid: Monoid, term: Any) -> tuple[Any, list[An
     if not isinstance(x, tuple) or len(x) != 1 + monoid.free or any(isinstance(p, tuple) for p in x[1:]):
         raise errors.SpaceError(errors.wrong_params(monoid.free, b.space(x), term))
     return x[0], list(x[1:])
+
+
+def factors(b: Any, x: Any, names: Sequence[str], monoid: Monoid, term: Any) -> tuple[tuple[Any, ...], list[Any]]:
+    """The named factors of an argument, and the free numbers that follow them."""
+    k = len(names)
+    x = in_pattern(b, x, f"({', '.join([*names, *['p'] * monoid.free])})", k, term)
+    return x[:k], list(x[k:])
 
 
 def elements(b: Any, x: Any, monoid: Monoid, term: Any) -> list[Any]:

@@ -19,7 +19,8 @@ from catad.category.constructors import constructor
 from catad.category.terms import D
 from catad.linear.structure import cast
 from catad.scalar import apply, param
-from catad.vector.folds.moments import Axes, floating, of_wires, share_of, spread, square_sum
+from catad.vector.folds.merge_axes import spread
+from catad.vector.folds.moments import Axes, floating, of_wires, share_of, square_sum
 from catad.vector.folds.reduce import along_axes, extremum, nonempty
 from catad.vector.folds.row_derivatives import Row
 from catad.vector.shapes.shape import OneArray, reduction, summed

@@ -10,8 +10,8 @@ from catad.category.terms import D
 from catad.scalar import apply, param
 from catad.vector.folds.fold import Fold
 from catad.vector.folds.log_sum_exp import log_sum_exp
-from catad.vector.folds.merge_axes import merge
-from catad.vector.folds.moments import Axes, floating, of_wires, spread
+from catad.vector.folds.merge_axes import merge, spread
+from catad.vector.folds.moments import Axes, floating, of_wires
 from catad.vector.folds.reduce import extremum, nonempty
 from catad.vector.folds.row_derivatives import Normalised
 from catad.vector.shapes.shape import OneArray, axes_of, reduction, summed

@@ -19,10 +19,11 @@ from catad.category.terms import D
 from catad.errors.places import here
 from catad.linear.families.contract import contract
 from catad.linear.families.gather import Gathered
+from catad.linear.families.reindex import moved, reshaped
 from catad.linear.structure import cast
 from catad.support.help import documented
 from catad.vector.bins.histogram import reduce_by_index
-from catad.vector.folds.merge_axes import reshaped
+from catad.vector.folds.reduce import extremum
 from catad.vector.indexing.keys import NEW, Key, Selection, key_of, selection
 from catad.vector.indexing.overwrite import AddedAt, LastOnly, Overwritten, OverwrittenAt
 from catad.vector.indexing.static_indices import overwritten_where_known
@@ -30,7 +31,7 @@ from catad.vector.indexing.subscript import arguments, cut, flat_index, reading,
 from catad.vector.pointwise.map import broadcast
 from catad.vector.pointwise.operators import WORDS
 from catad.vector.pointwise.operators import add as plus
-from catad.vector.shapes.shape import broadcast_to, moved
+from catad.vector.shapes.shape import broadcast_to
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire, Wires
@@ -42,12 +43,7 @@ def _neutral(word: str, dtype: np.dtype[Any]) -> float:
     """The number beside which an operation leaves every number as it is, in a dtype."""
     if word in ("add", "mul"):
         return 1 if word == "mul" else -0.0 if dtype.kind == "f" else 0
-    if dtype.kind == "f":
-        return float("inf") if word == "min" else -float("inf")
-    if dtype.kind == "b":
-        return int(word == "min")
-    limits = np.iinfo(dtype)
-    return int(limits.max if word == "min" else limits.min)
+    return int(word == "min") if dtype.kind == "b" else extremum(f"{word}imum", dtype).neutral[0]
 
 
 @of_fields

@@ -17,7 +17,7 @@ from catad.category.boxes import AlongAxis, Primitive, box
 from catad.category.constant import index_of
 from catad.category.spaces import Tensor
 from catad.category.terms import D
-from catad.linear.families.contract import contract
+from catad.linear.families.contract import repeated
 from catad.linear.families.gather import Gathered, ScatterAdded, rows_of
 from catad.linear.families.reindex import Reshaped
 from catad.support.help import documented
@@ -114,7 +114,8 @@ class LastWriter(AlongAxis):
         return xp.moveaxis(out.reshape(*rows, self.size), -1, self.axis), count
 
 
-def _tensors(b: Builder, x: Any, count: int, term: D) -> tuple[Wire, ...]:
+def tensors(b: Builder, x: Any, count: int, term: D) -> tuple[Wire, ...]:
+    """The factors of an argument of so many arrays."""
     if not isinstance(x, tuple) or len(x) != count or any(isinstance(part, tuple) for part in x):
         raise errors.SpaceError(errors.not_a_product_of(count, b.space(x), term))
     return x
@@ -122,7 +123,7 @@ def _tensors(b: Builder, x: Any, count: int, term: D) -> tuple[Wire, ...]:
 
 @linear
 def _gather(b: Builder, x: Any, term: D) -> Wire:
-    array, index = _tensors(b, x, 2, term)
+    array, index = tensors(b, x, 2, term)
     index = index_of(index)
     if not array.ndim:
         raise errors.SpaceError(errors.bad_axis(0, array.space, term))
@@ -132,7 +133,7 @@ def _gather(b: Builder, x: Any, term: D) -> Wire:
 
 def _rows(b: Builder, x: Any, term: D) -> tuple[Wire, Wire, Wire]:
     """Destination, indices and values, checked to fit."""
-    dst, index, values = _tensors(b, x, 3, term)
+    dst, index, values = tensors(b, x, 3, term)
     index = index_of(index)
     if not dst.ndim:
         raise errors.SpaceError(errors.bad_axis(0, dst.space, term))
@@ -161,7 +162,7 @@ def _scatter(b: Builder, x: Any, term: D) -> Wire:
         (index,) = b.add(Reshaped((index.space.size,)), index)
     (writer,) = b.add(LastWriter(dst.shape[0]), index)
     (new,) = b.add(Gathered(rows_of(values.shape, writer.shape)), writer, values)
-    everywhere = contract(b, [(0,)], [writer], tuple(range(dst.ndim)), dst.shape)  # the writer of a row writes all of it
+    everywhere = repeated(b, writer, (0,), dst.shape)  # the writer of a row writes all of it
     written: Wire = b.apply(mapped(_overwrite), (everywhere, new, dst))
     return written
 

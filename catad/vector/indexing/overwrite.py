@@ -19,7 +19,7 @@ from catad.linear.families.clear import Clear, ClearAt, Region, run, written_at
 from catad.linear.families.delta import identity
 from catad.linear.families.gather import Indexing, ScatterAdd, positions, spread_beside
 from catad.linear.families.gather import add_up as sums_at
-from catad.linear.families.reindex import Axis, Reindex, whole
+from catad.linear.families.reindex import Axis, Reindex, places, whole
 from catad.linear.structure import Rule
 
 if TYPE_CHECKING:
@@ -29,12 +29,6 @@ if TYPE_CHECKING:
 def region_of(axes: tuple[Axis, ...]) -> Region:
     """The positions to which entries are moved."""
     return tuple([run(ax.n_out, ax.c, ax.t, ax.m) for ax in axes])
-
-
-def places(start: int, step: int, count: int) -> slice:
-    """A slice of these positions."""
-    stop = start + step * count
-    return slice(start, None if stop < 0 else stop, step)
 
 
 @box
@@ -148,8 +142,7 @@ class AddedAt(_At):
         if index.ndim == 0:
             at = xp.minimum(xp.maximum(index, 0), self.how.bins - 1).astype(np.int64)
             old = xp.take(x, at, axis=self.how.axis)
-            rest = (*self.how.src[: self.how.axis], *self.how.src[self.how.axis + 1 :])
-            laid = xp.transpose(old, [rest.index(label) for label in self.how.dst])
+            laid = xp.transpose(old, [self.how.rest.index(label) for label in self.how.dst])
             return written_at(xp, self.how, index, x, laid + values)
         flat = positions(xp, self.how, index, values.shape).reshape(-1)
         size = x.size

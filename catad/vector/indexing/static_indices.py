@@ -13,14 +13,13 @@ import numpy as np
 from catad.category.wiring import Wire
 from catad.linear.families.contract import contract
 from catad.linear.families.gather import Gathered, Indexing
-from catad.linear.families.reindex import Axis, axis, whole
+from catad.linear.families.reindex import Axis, axis, moved, moved_along, reshaped, whole
 from catad.linear.families.windows import Progression, Windowed, fits
-from catad.vector.folds.merge_axes import reshaped
 from catad.vector.indexing.flat_index import FlatIndex
 from catad.vector.indexing.keys import Along
 from catad.vector.indexing.overwrite import Overwritten, OverwrittenAt
 from catad.vector.indexing.static_numbers import known_numbers
-from catad.vector.shapes.shape import flipped, moved
+from catad.vector.shapes.shape import flipped
 
 if TYPE_CHECKING:
     from catad.category.wiring import Box, Builder
@@ -28,9 +27,7 @@ if TYPE_CHECKING:
 
 def gathered(b: Builder, how: Indexing, index: Wire, x: Wire) -> Wire:
     """What `Gathered` reads; in windows where the index is known to be affine and in range."""
-    rest = (*how.src[: how.axis], *how.src[how.axis + 1 :])
-    plain = sorted(how.dst) == sorted((*rest, *how.by)) and len(set(how.dst)) == len(how.dst)
-    found = _progression(known_numbers(b, index), how.bins) if plain and how.by else None
+    found = _progression(known_numbers(b, index), how.bins) if how.is_plain and how.by else None
     if found is None:
         return b.add(Gathered(how), index, x)[0]
     first, steps = found
@@ -50,7 +47,7 @@ def gathered(b: Builder, how: Indexing, index: Wire, x: Wire) -> Wire:
 
 def _sliced(b: Builder, how: Indexing, x: Wire, ax: Axis) -> Wire:
     """The reading by an index array with one axis, as a slice."""
-    cut = moved(b, x, [ax if k == how.axis else whole(n) for k, n in enumerate(x.shape)])
+    cut = moved_along(b, x, how.axis, ax)
     labels = [how.by[0] if k == how.axis else label for k, label in enumerate(how.src)]
     return contract(b, [tuple(labels)], [cut], how.dst, how.sizes)
 

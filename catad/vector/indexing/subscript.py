@@ -16,14 +16,12 @@ from catad.category.constant import index_of
 from catad.category.terms import D
 from catad.errors.places import here
 from catad.linear.families.reindex import axis as move
-from catad.linear.families.reindex import whole
+from catad.linear.families.reindex import moved, reshaped, whole
 from catad.support.help import documented
-from catad.vector.folds.merge_axes import reshaped
 from catad.vector.indexing.flat_index import FlatIndex, indexing
 from catad.vector.indexing.keys import BROADCAST, NEW, Along, Key, Selection, key_of, selection
 from catad.vector.indexing.static_indices import gathered
 from catad.vector.pointwise.map import broadcast
-from catad.vector.shapes.shape import moved
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire, Wires

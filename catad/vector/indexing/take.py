@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from catad import errors
 from catad.category.constant import index_of
 from catad.category.constructors import constructor, integer
 from catad.category.terms import D
 from catad.linear.families.gather import Gathered, rows_of
+from catad.linear.families.reindex import reshaped
 from catad.vector.deferred import Shaped
-from catad.vector.folds.merge_axes import reshaped
 from catad.vector.indexing.flat_index import FlatIndex
+from catad.vector.indexing.gather import tensors
 from catad.vector.indexing.keys import Along
 from catad.vector.shapes.shape import axes_of
 
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
 
 def _take(b: Builder, x: Any, term: Any) -> Any:
-    if not isinstance(x, tuple) or len(x) != 2 or any(isinstance(part, tuple) for part in x):
-        raise errors.SpaceError(errors.not_a_product_of(2, b.space(x), term))
-    array, index = x[0], index_of(x[1])
+    array, index = tensors(b, x, 2, term)
+    index = index_of(index)
     axis = term.parameters["axis"]
     if axis is None:
         array, at = reshaped(b, array, (array.space.size,)), 0

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from catad import errors
 from catad.category.boxes import of_fields
+from catad.category.cartesian import in_pattern
 from catad.category.spaces import Product, Space, Tensor, flatten, rebuild
 from catad.category.terms import D
 from catad.category.trip_counts import with_trip_counts
@@ -76,6 +77,14 @@ def first_step(b: Builder, held: list[Any], inputs: list[Any]) -> Any:
     """The values that the first step of a loop reads, of its state and of what it is given: where they are known."""
     start, own = b.values(held), first_of(b, inputs)
     return None if start is None or own is None else (start[0], [*start[1], *own[1]])
+
+
+def with_inputs(b: Builder, x: Any, pattern: str, n: int, term: D) -> tuple[Any, ...]:
+    """The factors of an argument of a loop of n steps, whose last are the inputs, checked."""
+    parts = in_pattern(b, x, pattern, 3, term)
+    if any(w.ndim == 0 or w.shape[0] != n for w in flatten(parts[-1])):
+        raise errors.SpaceError(errors.inputs_per_step(n, b.space(parts[-1]), term))
+    return parts
 
 
 def element_of(space: Space) -> Space:

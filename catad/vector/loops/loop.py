@@ -31,7 +31,7 @@ from catad.linear.families.delta import delta, identity
 from catad.linear.families.gather import spread_over
 from catad.linear.structure import Rule, Structure, cast
 from catad.values.stream_capture import check_not_captured
-from catad.vector.loops.batching import Lanes, element_of, first_step
+from catad.vector.loops.batching import Lanes, element_of, first_step, with_inputs
 from catad.vector.loops.choose import Chosen
 from catad.vector.loops.hoisting import looped
 from catad.vector.loops.snapshots import alone
@@ -56,7 +56,7 @@ class Iterate(D):
     memory: int | None
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
-        f, (state, given) = self.f, self._parts(b, x)
+        f, (state, given) = self.f, with_inputs(b, x, "(state, inputs)", self.n, self) if self.inputs else (x, ())
         if self.n == 0:
             return state
         space, input_ = b.space(state), element_of(b.space(given))
@@ -72,15 +72,6 @@ class Iterate(D):
             body = fork(fork(proj(0), proj(2)) >> step, it, it)
             end, _, _ = looped(b, body, self.n, (flatten(state), (), flatten(given)), False, dom)
         return rebuild(space, end)
-
-    def _parts(self, b: Builder, x: Any) -> tuple[Any, Any]:
-        if not self.inputs:
-            return x, ()
-        if not isinstance(x, tuple) or len(x) != 2:
-            raise errors.SpaceError(errors.not_a_pattern("(state, inputs)", b.space(x), self))
-        if any(w.ndim == 0 or w.shape[0] != self.n for w in flatten(x[1])):
-            raise errors.SpaceError(errors.inputs_per_step(self.n, b.space(x[1]), self))
-        return x
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return call(iterate, name, part(self.f), n=self.n, inputs=self.inputs, memory=self.memory)

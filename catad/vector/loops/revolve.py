@@ -32,8 +32,9 @@ from catad.linear.families.gather import spread_beside
 from catad.linear.families.matrix_free import MatrixFree
 from catad.linear.structure import Rule
 from catad.values.stream_capture import check_not_captured
+from catad.vector.folds.merge_axes import exchanged
 from catad.vector.loops.checkpoint import Call
-from catad.vector.loops.sweep_map import Sweep, differentiated, exchanged, present
+from catad.vector.loops.sweep_map import Sweep, differentiated, present
 from catad.vector.stop_gradient import StoppedAt
 
 if TYPE_CHECKING:

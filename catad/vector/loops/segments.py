@@ -22,11 +22,12 @@ from catad.category.terms import D
 from catad.category.wiring import share, wire
 from catad.linear.apply import applying
 from catad.linear.batch import depending
-from catad.linear.families.reindex import Reshaped, StridedCopy, axis, whole
+from catad.linear.families.reindex import Reshaped
 from catad.vector.loops.checkpoint import Call
 from catad.vector.loops.revolve import BoundedLoop, revolve
 from catad.vector.loops.sweep_map import Sweep, stacked
 from catad.vector.shapes.shape import concatenate
+from catad.vector.shapes.split import piece
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
@@ -139,10 +140,10 @@ def in_segments(
     sums: Sequence[Wire] = ()
     outputs: Sequence[Wire] = ()
     if found.head:
-        own = [_rows(b, w, *((rest, sweep.n) if sweep.reverse else (0, first))) for w in inputs]
+        own = [piece(b, w, 0, *((rest, sweep.n) if sweep.reverse else (0, first))) for w in inputs]
         state, sums, outputs = b.apply(part(found.head), (tuple(state), tuple(given), tuple(own)))
     shape = found.parts, found.length
-    rows = [b.add(Reshaped((*shape, *w.shape[1:])), _rows(b, w, first, rest))[0] for w in inputs]
+    rows = [b.add(Reshaped((*shape, *w.shape[1:])), piece(b, w, 0, first, rest))[0] for w in inputs]
     each, made = [Product(stacked(space, found.length)) for space in (sweep.input, sweep.output)]
     loop = Sweep(part(found.length), found.parts, sweep.state, each, made, sweep.reverse, sweep.given, sweep.sums)
     state, more, made_rows = loop.nested(b.add(loop, *state, *given, *rows))
@@ -152,9 +153,3 @@ def in_segments(
         pairs = zip(flat, outputs, strict=True) if sweep.reverse else zip(outputs, flat, strict=True)
         flat = [b.apply(concatenate(0), pair) for pair in pairs]
     return (*state, *more, *flat)
-
-
-def _rows(b: Builder, w: Wire, start: int, stop: int) -> Wire:
-    """The inputs of some of the steps."""
-    n, m = w.shape[0], stop - start
-    return w if n == m else b.add(StridedCopy((axis(n, m, start, 1, 0, 1, m), *[whole(size) for size in w.shape[1:]])), w)[0]

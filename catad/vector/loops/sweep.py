@@ -13,11 +13,11 @@ from catad.category.spaces import Product, flatten, rebuild
 from catad.category.terms import D, MorphismLike, morphism
 from catad.category.text import call
 from catad.category.wiring import at_point, share
-from catad.vector.loops.batching import element_of, first_step
+from catad.vector.loops.batching import element_of, first_step, with_inputs
 from catad.vector.loops.hoisting import looped
 
 if TYPE_CHECKING:
-    from catad.category.wiring import Builder, Wires
+    from catad.category.wiring import Builder
 
 
 @share
@@ -30,7 +30,7 @@ class Swept(D):
     reverse: bool
 
     def lay_out(self, b: Builder, x: Any) -> Any:
-        state, given, inputs = self._parts(b, x)
+        state, given, inputs = with_inputs(b, x, "(state, given, inputs)", self.n, self)
         f, space = self.f, b.space(state)
         dom = Product((space, b.space(given), element_of(b.space(inputs))))
         with at_point(dom, lambda: first_step(b, flatten((state, given)), flatten(inputs))):
@@ -42,13 +42,6 @@ class Swept(D):
             body, wires = fork(f >> exl, it, f >> exr), (flatten(state), flatten(given), flatten(inputs))
             end, _, outputs = looped(b, body, self.n, wires, self.reverse, dom)
         return rebuild(space, end), rebuild(made.factors[1], outputs)
-
-    def _parts(self, b: Builder, x: Wires) -> tuple[Any, Any, Any]:
-        if not isinstance(x, tuple) or len(x) != 3:
-            raise errors.SpaceError(errors.not_a_pattern("(state, given, inputs)", b.space(x), self))
-        if any(w.ndim == 0 or w.shape[0] != self.n for w in flatten(x[2])):
-            raise errors.SpaceError(errors.inputs_per_step(self.n, b.space(x[2]), self))
-        return x
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return call(sweep, name, part(self.f), n=self.n, reverse=self.reverse)

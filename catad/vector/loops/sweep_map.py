@@ -31,13 +31,14 @@ from catad.category.wiring import wire
 from catad.linear.apply import applying
 from catad.linear.batch import depending
 from catad.linear.dead_results import Flags, Leaves, at_flags, at_places, loop_reads, narrow, narrow_spaces
-from catad.linear.families.contract import contract, zeros
+from catad.linear.families.contract import zeros
 from catad.linear.families.gather import spread_over
 from catad.linear.families.matrix_free import carried
 from catad.linear.matrix.patterns import Grid, grid_of, product
 from catad.linear.restriction import Cut, cut
 from catad.linear.structure import Rule, Structure, family
 from catad.values import buffers
+from catad.vector.folds.merge_axes import exchanged
 from catad.vector.loops.batching import Lanes
 
 if TYPE_CHECKING:
@@ -291,12 +292,6 @@ def wider(space: Space, size: int, flags: Sequence[bool] | None = None) -> Space
     leaves = [carried(leaf, size) if flag else leaf for leaf, flag in zip(space.leaves, there, strict=True)]
     made: Space = rebuild(space, leaves, Product)
     return made
-
-
-def exchanged(b: Builder, wire: Wire) -> Wire:
-    """The first two axes exchanged."""
-    axes = tuple(range(wire.ndim))
-    return contract(b, [axes], [wire], (1, 0, *axes[2:]), wire.shape)
 
 
 def differentiated(body: D, dom: Space, states: int, by: Flags, of: Flags) -> tuple[Flags, Flags, Flags]:

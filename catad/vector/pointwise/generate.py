@@ -12,7 +12,7 @@ from catad.category.boxes import Primitive, box, of_fields
 from catad.category.constructors import constructor, integer, integers
 from catad.category.spaces import Tensor, rebuild, space_like
 from catad.category.terms import D
-from catad.linear.families.contract import contract
+from catad.linear.families.contract import repeated
 from catad.scalar import Function
 from catad.vector.pointwise.map import Map
 
@@ -43,7 +43,7 @@ class Iota(Primitive):
 
 def steps_along(b: Builder, shape: tuple[int, ...], axis: int) -> Wire:
     """The positions along an axis of an array of a shape, everywhere in it."""
-    return contract(b, [(axis,)], [b.add(Iota(shape[axis]))[0]], tuple(range(len(shape))), shape)
+    return repeated(b, b.add(Iota(shape[axis]))[0], (axis,), shape)
 
 
 @of_fields

@@ -153,7 +153,7 @@ def astype(dtype: Any, casting: Literal["unsafe", "same_value"] = "unsafe") -> D
             SameValue,  # late: it reads where numbers are too large, as few programs do
         )
 
-        return SameValue(dtype, function)
+        return SameValue(dtype, Map(function))
     if casting != "unsafe":
         raise errors.ArgumentError(errors.no_such_casting(casting))
     return Leafwise(f"ct.astype({str(dtype)!r})", function)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from catad import errors
-from catad.category.boxes import box
+from catad.category.boxes import box, of_fields
 from catad.category.spaces import flatten, rebuild
 from catad.category.terms import D
-from catad.scalar import Function
 from catad.vector.indexing.gather import Within
 from catad.vector.pointwise.map import Map
 
@@ -31,16 +30,12 @@ class Fits(Within):
         return errors.NumberRangeError(errors.number_out_of_range(low if low < self.least else high, self.dtype))
 
 
+@of_fields
 class SameValue(D):
     """`ct.astype(dtype, casting="same_value")`, leaf by leaf."""
 
-    __slots__ = ("box", "dtype")
-
-    def __init__(self, dtype: np.dtype[Any], function: Function) -> None:
-        self.dtype, self.box = dtype, Map(function)
-
-    def data(self) -> Hashable:
-        return self.dtype
+    dtype: np.dtype[Any]
+    box: Map
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         return rebuild(b.space(x), [self._converted(b, wire) for wire in flatten(x)])

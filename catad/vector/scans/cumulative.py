@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from catad.category.constructors import constructor, integer
 from catad.category.terms import D
 from catad.linear.families.recurrence import ONE, Recurred
+from catad.linear.families.reindex import reshaped
 from catad.vector.folds.extended_range import TIMES
-from catad.vector.folds.merge_axes import reshaped
 from catad.vector.scans.scan import Scan
 from catad.vector.shapes.shape import OneArray, axes_of, summed_as
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from catad import errors, scalar
 from catad.category.boxes import Primitive, box
+from catad.category.cartesian import in_pattern
 from catad.category.constructors import constructor, one_axis
 from catad.category.spaces import Elements, Tensor, rebuild
 from catad.category.terms import D
@@ -26,18 +27,17 @@ from catad.linear.families.gather import spread_beside
 from catad.linear.families.prefixes import prefixes
 from catad.linear.families.previous_state import PreviousState
 from catad.linear.families.recurrence import ONE, ZERO, Recurred, Recurrence, stepping_pays
-from catad.linear.families.reindex import Reshaped, whole
 from catad.linear.families.reindex import axis as ap
-from catad.linear.structure import Placed, Rule, Structure, cast, widest
-from catad.scalar import Function
+from catad.linear.families.reindex import moved, moved_along, reshaped, whole
+from catad.linear.structure import Placed, Rule, Structure, apart, cast, widest
 from catad.support.help import documented
 from catad.vector.deferred import Named, OfOperator
-from catad.vector.folds.array_operator import ArrayScan
+from catad.vector.folds.array_operator import ArrayScan, neutral_of
 from catad.vector.folds.monoid import Monoid, check_laws, chooses, elements, monoid_of, parts, sampled, with_params
 from catad.vector.pointwise.map import mapped
 from catad.vector.scans.resets import reset_of
 from catad.vector.scans.tangent_pairs import cheaper_pairs
-from catad.vector.shapes.shape import Concatenate, axes_of, broadcast_to, flipped, moved
+from catad.vector.shapes.shape import Concatenate, axes_of, broadcast_to, flipped
 from catad.vector.shapes.split import piece
 
 if TYPE_CHECKING:
@@ -111,7 +111,6 @@ class Scan(Primitive):
         resets = None if reset is None else Tensor(slot.shape, np.bool_)
         after = Recurrence(left, self.axis, False, spaces, (slot,) * len(left_slots), resets)
         first = len(right_slots)
-        numbers = tuple(range(first)), tuple(range(first, first + len(after.slots)))
 
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
             b = wires[0].builder
@@ -128,7 +127,7 @@ class Scan(Primitive):
                 full[k] = full[k] if fill is None else _after_first(b, full[k], self.axis, fill)
             return full
 
-        return Rule(chain([(before, numbers[0]), (after, numbers[1])]), coefficients)
+        return Rule(chain(apart(before, after)), coefficients)
 
     def pushed(
         self, b: Builder, ins: tuple[Wire, ...], tangents: Sequence[Wire | None]
@@ -158,13 +157,10 @@ class Scan(Primitive):
         at = [*neutral, *[scalar.param(k) for k in range(d, 2 * d + free)]]
         if not all(np.isfinite(e) for e in self.monoid.neutral):
             return False
-        partials = scalar.partials(self.monoid.op, range(d, 2 * d + free))
-        for k, row in enumerate(partials):
+        for k, row in enumerate(scalar.put(scalar.partials(self.monoid.op, range(d, 2 * d + free)), at)):
             for j, node in enumerate(row):
-                if node is not None:
-                    (there,) = scalar.substitute(Function.make(2 * d + free, [node]), at)
-                    if scalar.constant(there) != (1.0 if j == k else 0.0):
-                        return False
+                if node is not None and scalar.constant(node) != (1.0 if j == k else 0.0):
+                    return False
         return True
 
     def _first_steps(
@@ -221,13 +217,12 @@ def entries(
 def _after_first(b: Builder, wire: Wire, axis: int, first: float) -> Wire:
     """The wire with another number at the first step."""
     n = wire.shape[axis]
-    return moved(b, wire, [ap(n, n, 1, 1, 1, 1, n - 1) if k == axis else whole(m) for k, m in enumerate(wire.shape)], first)
+    return moved_along(b, wire, axis, ap(n, n, 1, 1, 1, 1, n - 1), first)
 
 
 def _aligned(b: Builder, p: Wire, ndim: int) -> Wire:
     """A free number that got a leading axis, which meets that of the elements and none of their further ones."""
-    shape = (*p.shape[:1], *(1,) * (ndim - p.ndim), *p.shape[1:])
-    return p if p.shape == shape else b.add(Reshaped(shape), p)[0]
+    return reshaped(b, p, (*p.shape[:1], *(1,) * (ndim - p.ndim), *p.shape[1:]))
 
 
 def _one_step(xp: Any, p: Any, ndim: int, axis: int) -> Any:
@@ -275,21 +270,20 @@ def after_pointwise(nodes: Sequence[Sequence[Node | None]], spaces: Sequence[Ten
     """A rule after pointwise maps of elements in some spaces, whose entries are expressions of known wires."""
     grid, slots = entries(nodes)
     slot = Tensor(spaces[0].shape, widest(*spaces))
-    before, cut = pointwise_block(grid, spaces, spaces, [slot] * len(slots)), len(slots)
-    numbers = tuple(range(cut, cut + len(rule.structure.slots)))
+    before = pointwise_block(grid, spaces, spaces, [slot] * len(slots))
 
     def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
         b = wires[0].builder
         own = mapped(b, [node for node, _ in slots], known(b, wires, results))
         return [*[filled(b, w, slot) for w in own], *rule.coefficients(wires, results)]
 
-    return Rule(chain([(before, tuple(range(cut))), (rule.structure, numbers)]), coefficients)
+    return Rule(chain(apart(before, rule.structure)), coefficients)
 
 
 def shifted(b: Builder, s: Wire, axis: int, fill: Any) -> Wire:
     """One step later along an axis, with `fill` first."""
     n = s.shape[axis]
-    return moved(b, s, [ap(n, n, 0, 1, 1, 1, n - 1) if k == axis else whole(m) for k, m in enumerate(s.shape)], fill)
+    return moved_along(b, s, axis, ap(n, n, 0, 1, 1, 1, n - 1), fill)
 
 
 def _held(b: Builder, s: Wire, axis: int) -> Wire:
@@ -302,7 +296,7 @@ def _held(b: Builder, s: Wire, axis: int) -> Wire:
 
 def turned(b: Builder, x: Wire, axis: int) -> Wire:
     """Backwards along an axis."""
-    return moved(b, x, [flipped(n) if k == axis else whole(n) for k, n in enumerate(x.shape)])
+    return moved_along(b, x, axis, flipped(x.shape[axis]))
 
 
 def filled(b: Builder, wire: Wire, space: Tensor) -> Wire:
@@ -398,15 +392,13 @@ def scan(
     """
     axis = one_axis(axis)
     if isinstance(op, D) and not hasattr(op, "__scalar_function__"):
-        return ArrayScan(op, neutral, bool(exclusive), bool(reverse), axis)
+        return ArrayScan(op, neutral_of(op, neutral, axis), bool(exclusive), bool(reverse))
     monoid = monoid_of(op, neutral, params)
     return OfOperator(scan, _lay, monoid, exclusive=bool(exclusive), reverse=bool(reverse), axis=axis)
 
 
 def _recurrence(b: Builder, x: Wires, term: D) -> Wire:
-    if not isinstance(x, tuple) or len(x) != 2 or any(isinstance(part, tuple) for part in x):
-        raise errors.SpaceError(errors.not_a_pattern("(A, b)", b.space(x), term))
-    links, inputs = x
+    links, inputs = in_pattern(b, x, "(A, b)", 0, term)
     if not inputs.ndim or not inputs.space.is_float or not links.space.is_float:
         raise errors.SpaceError(errors.wrong_recurrence(links.space, inputs.space))
     if links.shape == inputs.shape:
@@ -422,12 +414,12 @@ def _matrix_recurrence(b: Builder, links: Wire, inputs: Wire) -> Wire:
 
     def entry(wire: Wire, *at: int) -> Wire:
         axes = [whole(n), *[ap(m, 1, k, 1, 0, 1, 1) for m, k in zip(wire.shape[1:], at, strict=True)]]
-        return b.add(Reshaped((n,)), moved(b, wire, axes))[0]
+        return reshaped(b, moved(b, wire, axes), (n,))
 
     grid = tuple([tuple([r * d + c for c in range(d)]) for r in range(d)])
     slots = [entry(links, r, c) for r in range(d) for c in range(d)]
     states = b.add(Recurred(grid), *slots, *[entry(inputs, k) for k in range(d)])
-    columns = [b.add(Reshaped((n, 1)), s)[0] for s in states]
+    columns = [reshaped(b, s, (n, 1)) for s in states]
     return columns[0] if d == 1 else b.add(Concatenate(1, d), *columns)[0]
 
 

@@ -21,12 +21,12 @@ from catad.category.boxes import AlongAxis, box
 from catad.category.constructors import constructor
 from catad.category.spaces import Elements, Tensor, rebuild
 from catad.category.terms import D
-from catad.linear.families.contract import contract
+from catad.linear.families.contract import repeated
 from catad.linear.families.previous_state import PreviousState
 from catad.vector.bins.histogram import by_bin
 from catad.vector.bins.sorted_bins import segmented
 from catad.vector.deferred import OfOperator
-from catad.vector.folds.monoid import Monoid, elements, monoid_of, parts
+from catad.vector.folds.monoid import Monoid, elements, factors, monoid_of, parts
 from catad.vector.pointwise.map import mapped
 from catad.vector.scans.scan import Scan, check_params, shifted, turned
 from catad.vector.shapes.shape import axes_of
@@ -155,10 +155,9 @@ def scanned_by_segments(
     """
     if reverse:
         number, x, monoid = turned(b, number, 0), [turned(b, w, 0) for w in x], monoid.flipped
-    axes, shape = tuple(range(x[0].ndim)), x[0].shape
     differs = scalar.apply("ne", scalar.param(0), scalar.param(1))
     (start,) = mapped(b, [differs], [number, shifted(b, number, 0, -1)])
-    everywhere = contract(b, [(0,)], [start], axes, shape)
+    everywhere = repeated(b, start, (0,), x[0].shape)
     made: dict[int, Wire] = {}
     for own, part in parts(monoid):
         _, *prefixes = b.add(Scan(segmented(part)), everywhere, *[x[k] for k in own], *free)
@@ -177,14 +176,11 @@ def _one_later(b: Builder, prefixes: Wire, starts: Wire, neutral: float) -> Wire
 
 def _arguments(b: Builder, x: Any, term: OfOperator) -> tuple[Any, Any, list[Wire], list[Wire]]:
     """Flags or lengths, the elements as they are nested and as wires, and the free numbers; all but the first checked."""
-    free = term.monoid.free
-    if not isinstance(x, tuple) or len(x) != 2 + free or any(isinstance(p, tuple) for p in x[2:]):
-        pattern = ", ".join([term.parameters["by"], "values", *["p"] * free])
-        raise errors.SpaceError(errors.not_a_pattern(f"({pattern})", b.space(x), term))
-    wires = elements(b, x[1], term.monoid, term)
+    (given, values), free = factors(b, x, (term.parameters["by"], "values"), term.monoid, term)
+    wires = elements(b, values, term.monoid, term)
     axes_of(0, wires[0], term)
-    check_params(x[2:], wires[0], 0, term)
-    return x[0], x[1], wires, list(x[2:])
+    check_params(free, wires[0], 0, term)
+    return given, values, wires, free
 
 
 def _lay_scan(b: Builder, x: Wires, term: OfOperator) -> Any:

@@ -9,7 +9,8 @@ from catad import errors
 from catad.category.constructors import axes as axes_
 from catad.category.constructors import constructor, integers
 from catad.category.terms import D
-from catad.vector.folds.merge_axes import reshaped, transposed
+from catad.linear.families.reindex import reshaped
+from catad.vector.folds.merge_axes import transposed
 from catad.vector.shapes.shape import OneArray, axes_of
 
 if TYPE_CHECKING:

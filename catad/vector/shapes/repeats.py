@@ -13,7 +13,7 @@ from catad.category.constructors import constructor, integer, integers
 from catad.category.terms import D
 from catad.linear.families.contract import contract
 from catad.linear.families.gather import Gathered, rows_of
-from catad.vector.folds.merge_axes import reshaped
+from catad.linear.families.reindex import reshaped
 from catad.vector.shapes.shape import OneArray, axes_of
 
 if TYPE_CHECKING:

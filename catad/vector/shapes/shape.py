@@ -18,7 +18,8 @@ from catad.category.terms import D
 from catad.linear.families.block import chain, grid
 from catad.linear.families.contract import contract
 from catad.linear.families.delta import delta
-from catad.linear.families.reindex import Axis, Reindex, Reshaped, StridedCopy, axis, whole
+from catad.linear.families.gather import spread_over
+from catad.linear.families.reindex import Axis, Reindex, along, axis, moved, moved_along, reshaped, whole
 from catad.linear.structure import Rule, Structure, cast
 from catad.values.arrays import holds
 from catad.vector.deferred import Lay, Shaped, linear
@@ -96,7 +97,7 @@ def reshape(shape: int | Sequence[int]) -> D:
         full = tuple([(x.space.size // known if known else 0) if n == -1 else n for n in shape])
         if math.prod(full) != x.space.size:
             raise errors.SpaceError(errors.cannot_reshape(x.space, shape, term))
-        return x if full == x.shape else b.add(Reshaped(full), x)[0]
+        return reshaped(b, x, full)
 
     return OneArray(reshape, lay, shape=shape)
 
@@ -204,19 +205,7 @@ def replicate(n: int) -> D:
     array([2., 2., 2.])
     """
     n = integer(n, "a number of copies", 0)
-
-    def lay(b: Builder, x: Wire, term: D) -> Wire:
-        axes = tuple(range(1, x.ndim + 1))
-        return contract(b, [axes], [x], (0, *axes), (n, *x.shape))
-
-    return OneArray(replicate, lay, n=n)
-
-
-def moved(b: Builder, x: Wire, axes: Sequence[Axis], fill: float = 0.0) -> Wire:
-    """One `StridedCopy` box, or none where every axis stays as it is."""
-    if all(ax.is_whole for ax in axes):
-        return x
-    return b.add(StridedCopy(tuple(axes), fill), x)[0]
+    return OneArray(replicate, lambda b, x, term: spread_over(b, x, n), n=n)
 
 
 @constructor()
@@ -262,14 +251,13 @@ def slice(start: int | None = None, stop: int | None = None, step: int | None = 
     axis = integer(axis, "an axis")
     if step == 0:
         raise errors.ArgumentError(errors.zero_step())
-    along = axis
 
     def lay(b: Builder, x: Wire, term: D) -> Wire:
-        (at,) = axes_of(along, x, term)
+        (at,) = axes_of(axis, x, term)
         n = x.shape[at]
         first, last, stride = builtins.slice(start, stop, step).indices(n)
         m = len(range(first, last, stride))
-        return moved(b, x, [axis_(n, m, first, stride, 0, 1, m) if a == at else whole(k) for a, k in enumerate(x.shape)])
+        return moved_along(b, x, at, axis_(n, m, first, stride, 0, 1, m))
 
     return OneArray(slice, lay, start=start, stop=stop, step=step, axis=axis)
 
@@ -291,10 +279,9 @@ def pad(before: int, after: int, value: float = 0.0, axis: int = 0) -> D:
     before, after, axis = integer(before, "a width"), integer(after, "a width"), integer(axis, "an axis")
     if not isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating)):
         raise errors.ArgumentError(errors.bad_fill(value))
-    along = axis
 
     def lay(b: Builder, x: Wire, term: D) -> Wire:
-        (at,) = axes_of(along, x, term)
+        (at,) = axes_of(axis, x, term)
         if not holds(x.dtype, value):
             raise errors.NumberRangeError(errors.fill_does_not_fit(value, x.space, term))
         n = x.shape[at]
@@ -302,7 +289,7 @@ def pad(before: int, after: int, value: float = 0.0, axis: int = 0) -> D:
             raise errors.SpaceError(errors.negative_pad(before, after, x.space, term))
         cut, end = max(0, -before), n - max(0, -after)
         ax = axis_(n, n + before + after, cut, 1, max(0, before), 1, max(0, end - cut))
-        return moved(b, x, [ax if a == at else whole(k) for a, k in enumerate(x.shape)], value)
+        return moved_along(b, x, at, ax, value)
 
     return OneArray(pad, lay, before=before, after=after, value=value, axis=axis)
 
@@ -339,9 +326,7 @@ class Concatenate(AlongAxis):
         for space in ins:
             n = space.shape[at]
             if space.is_float:
-                axes = [whole(k) for k in space.shape]
-                axes[at] = axis(n, total, 0, 1, start, 1, n)
-                parts.append(Reindex(tuple(axes), outs[0].dtype))
+                parts.append(Reindex(along(space.shape, at, axis(n, total, 0, 1, start, 1, n)), outs[0].dtype))
                 dom.append(space)
             start += n
         return Rule(_converted(parts, dom, outs))
@@ -372,7 +357,7 @@ def _joined(new: bool) -> Lay:
         if not 0 <= at < ndim:
             raise errors.SpaceError(errors.bad_axis(axis, leaves[0].space, term))
         if new:
-            leaves = [b.add(Reshaped((*w.shape[:at], 1, *w.shape[at:])), w)[0] for w in leaves]
+            leaves = [reshaped(b, w, (*w.shape[:at], 1, *w.shape[at:])) for w in leaves]
         return b.add(Concatenate(at, len(leaves)), *leaves)[0]
 
     return lay

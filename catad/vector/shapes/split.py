@@ -16,9 +16,8 @@ from catad.category.constructors import axes as axes_
 from catad.category.constructors import constructor, integer, integers
 from catad.category.terms import D
 from catad.linear.families.reindex import axis as move
-from catad.linear.families.reindex import whole
-from catad.vector.folds.merge_axes import reshaped
-from catad.vector.shapes.shape import Concatenate, OneArray, axes_of, moved
+from catad.linear.families.reindex import moved_along, reshaped
+from catad.vector.shapes.shape import Concatenate, OneArray, axes_of
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 def piece(b: Builder, x: Wire, axis: int, start: int, stop: int) -> Wire:
     """The entries from `start` to before `stop` along an axis."""
     n, m = x.shape[axis], max(0, stop - start)
-    return moved(b, x, [move(n, m, start, 1, 0, 1, m) if k == axis else whole(size) for k, size in enumerate(x.shape)])
+    return moved_along(b, x, axis, move(n, m, start, 1, 0, 1, m))
 
 
 def _unstack(b: Builder, x: Wire, term: Any) -> Any:

@@ -21,10 +21,10 @@ from catad.category.constructors import constructor, integer
 from catad.category.terms import D
 from catad.category.text import call
 from catad.category.wiring import share
-from catad.linear.families.reindex import Axis, whole
+from catad.linear.families.reindex import Axis, moved_along, whole
 from catad.linear.families.reindex import axis as ap
 from catad.vector.pointwise.map import MapOf
-from catad.vector.shapes.shape import Concatenate, axes_of, moved
+from catad.vector.shapes.shape import Concatenate, axes_of
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire, Wires
@@ -63,9 +63,7 @@ class Stencil(D):
         n = x.shape[axis]
         if self.boundary == "reflect" and n and abs(o) >= n:
             raise errors.SpaceError(errors.offset_beyond_reflection(o, axis, x.space, self))
-        pieces = _pieces(n, o, self.boundary)
-        rest = [whole(m) for m in x.shape]
-        made = [moved(b, x, [*rest[:axis], piece, *rest[axis + 1 :]]) for piece in pieces]
+        made = [moved_along(b, x, axis, piece) for piece in _pieces(n, o, self.boundary)]
         return made[0] if len(made) == 1 else b.add(Concatenate(axis, len(made)), *made)[0]
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
