@@ -37,24 +37,6 @@ SKIPPED = frozenset(
 )
 """Instructions that do nothing to the values. (END_FOR: the iterator that it removes is removed when it is through.)"""
 
-_REFUSED = {
-    "dictionary": "BUILD_MAP BUILD_CONST_KEY_MAP DICT_UPDATE MAP_ADD",
-    "set": "BUILD_SET SET_UPDATE SET_ADD",
-    "formatted string": "FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC CONVERT_VALUE BUILD_STRING BUILD_TEMPLATE",
-    "global": "STORE_GLOBAL DELETE_GLOBAL",
-    "nonlocal": "DELETE_DEREF",
-    "del": "DELETE_FAST DELETE_SUBSCR DELETE_ATTR",
-    "with": "BEFORE_WITH LOAD_SPECIAL",
-    "try": "PUSH_EXC_INFO CHECK_EXC_MATCH RERAISE POP_EXCEPT",
-    "match": "MATCH_CLASS MATCH_MAPPING MATCH_SEQUENCE MATCH_KEYS GET_LEN",
-    "class": "LOAD_BUILD_CLASS",
-    "comprehension": "LOAD_FAST_AND_CLEAR",
-    "await": "GET_AWAITABLE GET_AITER GET_ANEXT BEFORE_ASYNC_WITH",
-    "raise": "RAISE_VARARGS",
-    "yield": "YIELD_VALUE RETURN_GENERATOR GET_YIELD_FROM_ITER",
-}
-REFUSED = {name: what for what, names in _REFUSED.items() for name in names.split()}
-
 Doer = Callable[[Machine, dis.Instruction], Any]
 DOERS: dict[str, Doer] = {}
 
@@ -71,7 +53,7 @@ def do(m: Machine, one: dis.Instruction) -> Any:
     """Execute one instruction."""
     doer = DOERS.get(one.opname)
     if doer is None:
-        raise ScalarError(errors.construct(REFUSED.get(one.opname, one.opname), "instruction"))
+        raise ScalarError(values.refused(one.opname, "instruction"))
     return doer(m, one)
 
 

@@ -21,6 +21,7 @@ from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from catad import errors
+from catad.scalar.operators import OF_KIND
 from catad.scalar.reading.find_source import find_source, imports_of
 from catad.scalar.reading.syntax_trees import contains, names_bound
 from catad.support.lru import Recent
@@ -49,12 +50,6 @@ from catad.traced.rewriting.nodes import (
 if TYPE_CHECKING:
     from catad.traced.trace import Driver
 
-_AUGMENTED = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Mod: "mod",
-    ast.Pow: "pow", ast.MatMult: "matmul", ast.BitAnd: "and_", ast.BitOr: "or_", ast.BitXor: "xor", ast.LShift: "lshift",
-    ast.RShift: "rshift",
-}  # fmt: skip
-_COMPARED = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
 _SEES_ITS_CALLER = ("super", "locals", "globals", "vars", "eval", "exec", DRIVER)  # they are called where they stand
 _UNMERGED = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal,
              ast.Import, ast.ImportFrom, ast.ClassDef, ast.AsyncFor, ast.AsyncWith, ast.AsyncFunctionDef)  # fmt: skip
@@ -236,11 +231,11 @@ class Rewriter(ast.NodeTransformer):
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         plain = contains([node], (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom))
         self.generic_visit(node)
-        if len(node.ops) == 1 or plain or not all(type(op) in _COMPARED for op in node.ops):
+        if len(node.ops) == 1 or plain or not all(type(op) in OF_KIND for op in node.ops):
             return node
         pairs: list[ast.expr] = []
         for op, right in zip(node.ops, node.comparators, strict=True):
-            pairs += [ast.Constant(_COMPARED[type(op)]), later(right)]
+            pairs += [ast.Constant(OF_KIND[type(op)].function), later(right)]
         return ast.copy_location(ast.Call(ask("chain"), [node.left, *pairs], []), node)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
@@ -353,7 +348,7 @@ class Rewriter(ast.NodeTransformer):
         return node if all(isinstance(target, ast.Name) for target in node.targets) else [changing(node), node]
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
-        op, value = ast.Constant(_AUGMENTED[type(node.op)]), self.visit(node.value)
+        op, value = ast.Constant(OF_KIND[type(node.op)].function), self.visit(node.value)
         target = node.target
         if isinstance(target, ast.Name):
             made: ast.expr = ast.copy_location(ast.Call(ask("aug"), [op, load(target.id), value], []), node)
