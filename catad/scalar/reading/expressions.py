@@ -320,10 +320,14 @@ class Expressions:
                     raise ScalarError(errors.double_star())
             kwargs[keyword.arg] = self.value(keyword.value)
         with self.at(node):
-            try:
-                self.call = node
-                return self.call_value(thing, args, kwargs)
-            except TypeError as error:
-                if isinstance(error, ScalarError):
-                    raise
-                raise self.error(node, f"this call does not fit: {error}") from error
+            self.call = node
+            return self.called(thing, args, kwargs)
+
+    def called(self, thing: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """The value of a call."""
+        try:
+            return self.call_value(thing, args, kwargs)
+        except TypeError as error:
+            if isinstance(error, ScalarError):
+                raise
+            raise ScalarError(f"this call does not fit: {error}") from error

@@ -222,19 +222,13 @@ def _(m: Machine, one: dis.Instruction) -> None:
 
 @does("UNPACK_SEQUENCE")
 def _(m: Machine, one: dis.Instruction) -> None:
-    parts = _parts(m, m.stack.pop())
-    if len(parts) != _arg(one):
-        raise ScalarError(f"{len(parts)} values for {one.arg} names")
-    m.stack.extend(reversed(parts))
+    m.stack.extend(reversed(values.unpacked(_parts(m, m.stack.pop()), _arg(one), None)))
 
 
 @does("UNPACK_EX")
 def _(m: Machine, one: dis.Instruction) -> None:
-    parts, before, after = _parts(m, m.stack.pop()), _arg(one) & 0xFF, _arg(one) >> 8
-    if len(parts) < before + after:
-        raise ScalarError(f"{len(parts)} values for at least {before + after} names")
-    cut = len(parts) - after
-    m.stack.extend(reversed([*parts[:before], parts[before:cut], *parts[cut:]]))
+    before, after = _arg(one) & 0xFF, _arg(one) >> 8
+    m.stack.extend(reversed(values.unpacked(_parts(m, m.stack.pop()), before + 1 + after, before)))
 
 
 # -- calls
@@ -268,12 +262,7 @@ def _call(m: Machine, args: list[Any], kwargs: dict[str, Any]) -> None:
         first = second
     elif second is not NULL:
         args = [second, *args]
-    try:
-        m.stack.append(m.reader.call_value(first, args, kwargs))
-    except TypeError as error:
-        if isinstance(error, ScalarError):
-            raise
-        raise ScalarError(f"this call does not fit: {error}") from error
+    m.stack.append(m.reader.called(first, args, kwargs))
 
 
 @does("MAKE_FUNCTION")

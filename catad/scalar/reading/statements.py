@@ -190,16 +190,10 @@ class Statements(Expressions):
         if not isinstance(target, ast.Tuple | ast.List):
             self.store_into(target, value)
             return
-        parts, names = list(self.parts(target, value)), target.elts
+        names, parts = target.elts, self.parts(target, value)
         star = next((k for k, name in enumerate(names) if isinstance(name, ast.Starred)), None)
-        if star is not None:
-            after = len(names) - star - 1
-            if len(parts) < len(names) - 1:
-                raise self.error(target, f"{len(parts)} values for at least {len(names) - 1} names")
-            cut = len(parts) - after
-            parts = [*parts[:star], tuple(parts[star:cut]), *parts[cut:]]
-        if len(parts) != len(names):
-            raise self.error(target, f"{len(parts)} values for {len(names)} names")
+        with self.at(target):
+            parts = values.unpacked(parts, len(names), star)
         for name, part in zip(names, parts, strict=True):
             self.assign(name.value if isinstance(name, ast.Starred) else name, part)
 

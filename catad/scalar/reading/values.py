@@ -122,6 +122,18 @@ def part(owner: tuple[Any, ...], index: int) -> Any:
     return owner[index]
 
 
+def unpacked(parts: tuple[Any, ...], count: int, star: int | None) -> tuple[Any, ...]:
+    """What so many names get of the parts of a tuple; the one at `star` gets all that the others leave."""
+    if star is not None:
+        if len(parts) < count - 1:
+            raise ScalarError(f"{len(parts)} values for at least {count - 1} names")
+        cut = len(parts) - (count - star - 1)
+        parts = (*parts[:star], tuple(parts[star:cut]), *parts[cut:])
+    if len(parts) != count:
+        raise ScalarError(f"{len(parts)} values for {count} names")
+    return parts
+
+
 def parts(value: Any, name: str, open_params: Container[Node]) -> tuple[Any, ...]:
     """The parts of a value that must be a tuple; asks for trees where it is a parameter of the function `name`."""
     if isinstance(value, tuple):
