@@ -52,19 +52,13 @@ class Key:
         self.fn = fn
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Key) and (self.fn is other.fn or _same(self.fn, other.fn))
+        return isinstance(other, Key) and (self.fn is other.fn or (isinstance(self.fn, MethodType) and self.fn == other.fn))
 
     def __hash__(self) -> int:
         return hash(getattr(self.fn, "__func__", self.fn)) if getattr(self.fn, "__hash__", None) else id(self.fn)
 
     def __repr__(self) -> str:
         return str(getattr(self.fn, "__qualname__", self.fn))
-
-
-def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, MethodType) and isinstance(b, MethodType):
-        return a.__func__ is b.__func__ and a.__self__ is b.__self__
-    return False
 
 
 Named = list[tuple[str, Any]]  # values with the names of parameters

@@ -190,17 +190,8 @@ def attribute(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 
 RAGGED: dict[Callable[..., Any], Callable[..., Any]] = {}  # by a meaning: the one that it has on slices of traced length
 HINTS: dict[str, str] = {}
-PACKAGES: dict[str, Callable[[], None]] = {}
-
-
-def of_package(name: str) -> Callable[[Callable[[], None]], Callable[[], None]]:
-    """Decorator: what enters the functions of a package into the tables."""
-
-    def decorated(fn: Callable[[], None]) -> Callable[[], None]:
-        PACKAGES[name] = fn
-        return fn
-
-    return decorated
+PACKAGES: dict[Any, Callable[..., None]] = {}
+of_package = entering(PACKAGES)  # by names of packages: what enters their functions into the tables
 
 
 def enter_package(function: Any) -> bool:

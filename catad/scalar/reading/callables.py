@@ -216,10 +216,6 @@ def _zip(*parts: Any, strict: Any = False) -> tuple[Any, ...]:
     return tuple(zip(*parts, strict=bool(getattr(strict, "value", strict))))
 
 
-def _tuple(items: Any = ()) -> tuple[Any, ...]:
-    return tuple(items)
-
-
 def _enumerate(items: Any, start: Any = 0) -> tuple[Any, ...]:
     return tuple([(apply("add", scalar(start), i), item) for i, item in enumerate(items)])
 
@@ -228,18 +224,14 @@ def _float(x: Any = 0.0) -> Node:
     return const(float(x)) if isinstance(x, str) else apply("float", scalar(x))
 
 
-def _list(items: Any = ()) -> Listed:
-    return Listed(items)
-
-
 def _builtins() -> dict[Any, Handler]:
     names: dict[str, Handler] = {"abs": _op("abs"), "min": _extremum("lt"), "max": _extremum("gt"), "pow": _pow}
     names |= {"float": _float, "int": lambda x=0: apply("int", scalar(x))}
     names |= {"bool": lambda x=False: truth(scalar(x)), "round": _round, "divmod": _divmod, "sum": _sum}
     names |= {"any": lambda items: functools.reduce(_logic("or"), items, const(False))}
     names |= {"all": lambda items: functools.reduce(_logic("and"), items, const(True))}
-    names |= {"len": lambda items: const(len(items)), "tuple": _tuple}
-    names |= {"list": _list, "reversed": lambda items: tuple(reversed(items))}
+    names |= {"len": lambda items: const(len(items)), "tuple": tuple}
+    names |= {"list": Listed, "reversed": lambda items: tuple(reversed(items))}
     names |= {"zip": _zip, "enumerate": _enumerate}
     return {getattr(builtins, name): handler for name, handler in names.items()}
 

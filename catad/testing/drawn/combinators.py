@@ -13,6 +13,7 @@ import catad as ct
 from catad.testing.drawn import meaning as plain
 from catad.testing.drawn.meaning import Leaves, Operator
 from catad.testing.drawn.steps import Generator, Maker, Step, squash, suits, with_axis
+from catad.testing.vocabulary import affine, times
 
 
 @dataclass(frozen=True)
@@ -61,14 +62,6 @@ def _contracting(n: int) -> tuple[ct.D, Any]:
     return ct.cross(term, ct.id), lambda xp, xs: (*meant(xp, xs[:1]), xs[1])
 
 
-def _times(a: float, b: float) -> float:
-    return a * b
-
-
-def _affine(f: tuple[float, float], g: tuple[float, float]) -> tuple[float, float]:
-    return f[0] * g[0], f[1] * g[0] + g[1]
-
-
 def _saturating(a: float, b: float) -> float:
     return min(a + b, 0.75)
 
@@ -83,14 +76,14 @@ def _positive(n: int) -> tuple[ct.D, Any]:
 
 JOININGS = (
     Joining("add", ct.add, 0.0, lambda xp, a, b: (a[0] + b[0],), _thinned, inverse=ct.sub),
-    Joining("mul", _times, 1.0, lambda xp, a, b: (a[0] * b[0],), _about_one, inverse=lambda whole, x: whole / x),
+    Joining("mul", times, 1.0, lambda xp, a, b: (a[0] * b[0],), _about_one, inverse=lambda whole, x: whole / x),
     Joining("maximum", ct.maximum, -np.inf, lambda xp, a, b: (xp.maximum(a[0], b[0]),), _kept, smooth=False),
     Joining("minimum", ct.minimum, np.inf, lambda xp, a, b: (xp.minimum(a[0], b[0]),), _kept, smooth=False),
     Joining("logaddexp", ct.logaddexp, -np.inf, lambda xp, a, b: (xp.logaddexp(a[0], b[0]),), _kept),
     Joining("map", _saturating, 0.0, lambda xp, a, b: (xp.minimum(a[0] + b[0], 0.75),), _positive, smooth=False),
 )
 ON_PAIRS = (
-    Joining("map", _affine, (1.0, 0.0), lambda xp, f, g: (f[0] * g[0], f[1] * g[0] + g[1]), _contracting),
+    Joining("map", affine, (1.0, 0.0), lambda xp, f, g: (f[0] * g[0], f[1] * g[0] + g[1]), _contracting),
     Joining("map", _sums, (0.0, 0.0), lambda xp, a, b: (a[0] + b[0], a[1] + b[1]), _kept),
 )
 
