@@ -24,6 +24,7 @@ from catad.traced.arrays.slicing import has_traced_bounds
 from catad.traced.arrays.slicing import setitem as write_slice
 from catad.traced.arrays.stand_in import Traced, View, checked_array, computed, fresh, var_of
 from catad.traced.control.decisions import unroll_for
+from catad.traced.inlining import any_traced
 from catad.traced.names.making import from_nested
 from catad.traced.recorder import Var
 from catad.vector.indexing.at import at
@@ -64,7 +65,7 @@ def parsed(x: Traced, key: Any) -> Key:
     for part in key if isinstance(key, tuple) else (key,):
         if isinstance(part, Masked):
             raise errors.TraceError(errors.shape_depends_on_data("x[...] by a masked read"))
-        if isinstance(part, (list, tuple)) and _has_stand_in(part):
+        if isinstance(part, (list, tuple)) and any_traced(part):
             part = from_nested(x.trace_, part)
         if isinstance(part, Traced):
             constant = part.constant
@@ -114,11 +115,6 @@ def _check_bounds(x: Traced, parts: list[Any]) -> None:
         if isinstance(part, int) and not -x.shape[axis] <= part < x.shape[axis]:
             raise IndexError(f"index {part} is out of bounds for axis {axis} with size {x.shape[axis]}")
         axis += 1
-
-
-def _has_stand_in(part: Any) -> bool:
-    """True for a list in which a stand-in is."""
-    return isinstance(part, Traced) or (isinstance(part, (list, tuple)) and any(_has_stand_in(one) for one in part))
 
 
 def _bound(end: Any) -> Any:
