@@ -1,4 +1,4 @@
-"""Python's operators of two numbers: class in syntax trees, symbol, function in `operator`, and operation of `ops.py`."""
+"""Python's operators of two numbers: kind of node, symbol, function in `operator`, operation of `ops.py`, name in NumPy."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ class Operator(NamedTuple):
     symbol: str
     function: str
     op: str
+    numpy: str
 
 
 OPERATORS = tuple([Operator(*row) for row in (
-    (ast.Add, "+", "add", "add"), (ast.Sub, "-", "sub", "sub"), (ast.Mult, "*", "mul", "mul"),
-    (ast.Div, "/", "truediv", "div"), (ast.FloorDiv, "//", "floordiv", "floordiv"), (ast.Mod, "%", "mod", "mod"),
-    (ast.Pow, "**", "pow", "pow"), (ast.MatMult, "@", "matmul", ""), (ast.BitAnd, "&", "and_", "bitand"),
-    (ast.BitOr, "|", "or_", "bitor"), (ast.BitXor, "^", "xor", "bitxor"), (ast.LShift, "<<", "lshift", "lshift"),
-    (ast.RShift, ">>", "rshift", "rshift"), (ast.Lt, "<", "lt", "lt"), (ast.LtE, "<=", "le", "le"), (ast.Gt, ">", "gt", "gt"),
-    (ast.GtE, ">=", "ge", "ge"), (ast.Eq, "==", "eq", "eq"), (ast.NotEq, "!=", "ne", "ne"),
+    (ast.Add, "+", "add", "add", "add"), (ast.Sub, "-", "sub", "sub", "subtract"), (ast.Mult, "*", "mul", "mul", "multiply"),
+    (ast.Div, "/", "truediv", "div", "divide"), (ast.FloorDiv, "//", "floordiv", "floordiv", "floor_divide"),
+    (ast.Mod, "%", "mod", "mod", "remainder"), (ast.Pow, "**", "pow", "pow", "power"), (ast.MatMult, "@", "matmul", "", "matmul"),
+    (ast.BitAnd, "&", "and_", "bitand", "bitwise_and"), (ast.BitOr, "|", "or_", "bitor", "bitwise_or"),
+    (ast.BitXor, "^", "xor", "bitxor", "bitwise_xor"), (ast.LShift, "<<", "lshift", "lshift", "left_shift"),
+    (ast.RShift, ">>", "rshift", "rshift", "right_shift"), (ast.Lt, "<", "lt", "lt", "less"),
+    (ast.LtE, "<=", "le", "le", "less_equal"), (ast.Gt, ">", "gt", "gt", "greater"),
+    (ast.GtE, ">=", "ge", "ge", "greater_equal"), (ast.Eq, "==", "eq", "eq", "equal"), (ast.NotEq, "!=", "ne", "ne", "not_equal"),
 )])  # fmt: skip
 OF_OP = {one.op: one for one in OPERATORS if one.op}
 OF_KIND = {one.kind: one for one in OPERATORS}

@@ -322,8 +322,7 @@ def _raised_on_a_path(trace: Any, error: Exception) -> None:
     """An exception on a path that data choose."""
     places = [decision.place for decision in trace.decisions] or [errors.places.innermost(error)]
     made = errors.TraceError(errors.raised_on_a_path(error, [errors.places.shown(place) for place in places]))
-    errors.show_source(made, places[-1])
-    raise made from error
+    raise errors.show_source(made, places[-1]) from error
 
 
 def _left_early(trace: Any, error: Exception) -> None:

@@ -18,7 +18,7 @@ from catad.traced.arrays.masked import Masked, same_mask
 from catad.traced.arrays.operators import assign, fitted, operand
 from catad.traced.arrays.promotion import check_write
 from catad.traced.arrays.ragged import Ragged
-from catad.traced.arrays.ragged_ops import entry_of, filled
+from catad.traced.arrays.ragged_ops import entry_of, filled, selected
 from catad.traced.arrays.slicing import getitem as slice_of
 from catad.traced.arrays.slicing import has_traced_bounds
 from catad.traced.arrays.slicing import setitem as write_slice
@@ -181,8 +181,7 @@ def _masked(x: Traced, mask: Traced) -> Masked:
     """A masked read: where the mask is false the number 1."""
     if x.trace_.region is x.trace_.root:  # a mask that a loop has made of its steps alone
         unroll_for(x.trace_, mask.var_)
-    full = pointwise_where(x.trace_, _over(mask, x), x, 1)
-    return Masked(mask, full)
+    return Masked(mask, selected(x.trace_, _over(mask, x), x, 1))
 
 
 def _over(mask: Traced, x: Traced) -> Traced:
@@ -194,14 +193,6 @@ def _over(mask: Traced, x: Traced) -> Traced:
         shape = (*mask.shape, *[1] * (x.ndim - mask.ndim))
         var = computed(x.trace_.region, reshape(shape), var)
     return fresh(x.trace_, var)
-
-
-def pointwise_where(trace: Any, condition: Traced, a: Any, b: Any) -> Traced:
-    """`np.where` of a mask, in the dtype of a."""
-    dtype = a.dtype
-    b = np.asarray(b, dtype) if not isinstance(b, Traced) else b
-    made = computed(trace.region, where, (condition.var_, var_of(trace, a), var_of(trace, b)))
-    return fresh(trace, made)
 
 
 def setitem(x: Any, key: Any, value: Any) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from catad import errors, scalar
 from catad.category.spaces import Tensor
 from catad.category.terms import D
-from catad.scalar.operators import OF_OP
+from catad.scalar.operators import OF_OP, OPERATORS
 from catad.scalar.reading.callables import handler_of
 from catad.support.lru import Recent, remembered
 from catad.traced.arrays import layout
@@ -35,11 +35,7 @@ from catad.vector.pointwise.map import MapOf
 from catad.vector.pointwise.operators import astype, times, with_numbers
 from catad.vector.shapes.shape import broadcast_to, reshape
 
-_RENAMED = {
-    "subtract": "sub", "multiply": "mul", "divide": "div", "negative": "neg", "power": "pow", "absolute": "abs",
-    "floor_divide": "floordiv", "remainder": "mod", "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge",
-    "equal": "eq", "not_equal": "ne", "arctan2": "atan2",
-}  # fmt: skip
+_RENAMED = {one.numpy: one.op for one in OPERATORS} | {"negative": "neg", "absolute": "abs", "arctan2": "atan2"}
 _ON_TRUTH = {"add": np.logical_or, "multiply": np.logical_and, "absolute": np.positive, "maximum": np.logical_or,
              "minimum": np.logical_and, "fmax": np.logical_or, "fmin": np.logical_and, "less": None}  # fmt: skip
 _LEAFWISE = {"add": words.add, "sub": words.sub, "neg": words.neg, "div": words.div, "pow": words.pow}
@@ -393,20 +389,17 @@ def fitted(trace: Trace, var: Var, space: Tensor) -> Var:
     return var
 
 
-for _name, _ufunc in [
-    ("add", np.add), ("sub", np.subtract), ("mul", np.multiply), ("truediv", np.divide), ("floordiv", np.floor_divide),
-    ("mod", np.remainder), ("pow", np.power), ("and", np.bitwise_and), ("or", np.bitwise_or), ("xor", np.bitwise_xor),
-    ("lshift", np.left_shift), ("rshift", np.right_shift), ("lt", np.less), ("le", np.less_equal), ("gt", np.greater),
-    ("ge", np.greater_equal), ("eq", np.equal), ("ne", np.not_equal),
-]:  # fmt: skip
+for _one in OPERATORS:
+    if not _one.op:  # the matrix product
+        continue
+    _ufunc, _name = getattr(np, _one.numpy), _one.function.rstrip("_")
     for _class in (Traced, Masked, Ragged):
         setattr(_class, f"__{_name}__", _binary(_ufunc, False))
-        if _name not in ("lt", "le", "gt", "ge", "eq", "ne"):
+        if _ufunc not in COMPARISONS:
             setattr(_class, f"__r{_name}__", _binary(_ufunc, True))
-    if _name not in ("lt", "le", "gt", "ge", "eq", "ne"):
-        _op = getattr(operator, f"{_name}_" if _name in ("and", "or") else _name)
-        for _class in (Traced, Ragged):
-            setattr(_class, f"__i{_name}__", lambda self, other, op=_op: in_place(op, self, other))
+    for _class in () if _ufunc in COMPARISONS else (Traced, Ragged):
+        _op = getattr(operator, _one.function)
+        setattr(_class, f"__i{_name}__", lambda self, other, op=_op: in_place(op, self, other))
 for _name, _unary in [("neg", np.negative), ("pos", np.positive), ("abs", np.absolute), ("invert", np.invert)]:
     for _class in (Traced, Masked, Ragged):
         setattr(_class, f"__{_name}__", lambda self, ufunc=_unary: pointwise(self.trace_, ufunc, self))
