@@ -10,7 +10,7 @@ import ast
 import dis
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import CodeType, FunctionType, TracebackType
+from types import CodeType, TracebackType
 from typing import Any
 
 from catad import errors
@@ -54,9 +54,6 @@ class Expressions:
     path: Node
     open_params: set[Node]
     call: ast.Call | None = None  # the call that is made, once its arguments are read
-
-    def call_function(self, function: FunctionType, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        raise NotImplementedError
 
     def call_value(self, thing: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         raise NotImplementedError

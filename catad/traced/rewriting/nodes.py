@@ -103,9 +103,5 @@ def method(name: str, method: str, *args: ast.expr) -> ast.expr:
     return ast.Call(attribute(name, method), list(args), [])
 
 
-def assigned(name: str, value: ast.expr) -> ast.stmt:
-    return ast.Assign([ast.Name(name, ast.Store())], value)
-
-
 def texts(names: Sequence[str]) -> ast.expr:
     return ast.Tuple([ast.Constant(name) for name in names], ast.Load())

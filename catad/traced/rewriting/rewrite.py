@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from catad import errors
 from catad.scalar.operators import OF_KIND
 from catad.scalar.reading.find_source import find_source, imports_of
-from catad.scalar.reading.syntax_trees import contains, names_bound
+from catad.scalar.reading.syntax_trees import assigned, contains, names_bound
 from catad.support.lru import Recent
 from catad.traced.control.list_appends import FreshLists, appends_behind
 from catad.traced.rewriting.exits import with_one_exit
@@ -31,7 +31,6 @@ from catad.traced.rewriting.flags import without_jumps
 from catad.traced.rewriting.nodes import (
     DRIVER,
     asked,
-    assigned,
     attribute,
     augmented_only,
     caught,
@@ -252,8 +251,10 @@ class Rewriter(ast.NodeTransformer):
         args.defaults = [self.visit(one) for one in args.defaults]
         args.kw_defaults = [one and self.visit(one) for one in args.kw_defaults]
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.stmt:
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef | ast.ClassDef) -> ast.stmt:
         return node
+
+    visit_ClassDef = visit_AsyncFunctionDef
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
         self.generic_visit(node)
@@ -291,9 +292,6 @@ class Rewriter(ast.NodeTransformer):
             node.value = used_up(node.value)
         return node
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt:
-        return node
-
     # -- statements that store
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
@@ -306,7 +304,7 @@ class Rewriter(ast.NodeTransformer):
         if any(isinstance(target, (ast.Tuple, ast.List)) for target in node.targets):
             node.value = used_up(node.value)
         name = self.fresh("value")
-        first: ast.stmt = ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], node.value), node)
+        first = ast.copy_location(assigned(name, node.value), node)
         return [first, *[part for target in node.targets for part in self.unpack(target, load(name), node)]]
 
     def unpack(self, target: ast.expr, value: ast.expr, node: ast.stmt) -> list[ast.stmt]:
