@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dis import opname
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from catad.errors.base import CatadError, abbreviated, defined, text
 from catad.errors.places import Place, column, excerpt, innermost, shown, source_line
+
+Shown = TypeVar("Shown", bound=BaseException)
 
 
 class TraceError(CatadError, TypeError):
@@ -364,16 +366,15 @@ def function_without_name(fn: Any) -> str:
     )
 
 
-def show_source(error: BaseException, place: Place | None = None) -> None:
-    """Show in an error the line of the user's source that it comes from, with a caret."""
+def show_source(error: Shown, place: Place | None = None) -> Shown:
+    """The error, in which the line of the user's source is shown that it comes from, with a caret."""
     place = innermost(error) if place is None else place
-    if place is None:
-        return
-    if isinstance(error, CatadError):
+    if place is not None and isinstance(error, CatadError):
         error.excerpt = excerpt(place)
         error.called, error.calling = column(place), None
-    else:
+    elif place is not None:
         error.add_note(f"  where:    {column(place)}\n{excerpt(place) or ''}".rstrip())
+    return error
 
 
 def hint_no_source(error: BaseException) -> None:

@@ -19,17 +19,13 @@ if TYPE_CHECKING:
     from catad.scalar.dtypes import Type as Type
     from catad.scalar.dtypes import promote as promote
     from catad.scalar.dtypes import result_types as result_types
-    from catad.scalar.dtypes import typed as typed
     from catad.scalar.duals import partials as partials
     from catad.scalar.duals import value_and_partials as value_and_partials
     from catad.scalar.ir import Function as Function
     from catad.scalar.ir import Loop as Loop
     from catad.scalar.ir import Node as Node
-    from catad.scalar.ir import Tree as Tree
     from catad.scalar.ir import const as const
     from catad.scalar.ir import constant as constant
-    from catad.scalar.ir import leaf_count as leaf_count
-    from catad.scalar.ir import leaves as leaves
     from catad.scalar.ir import param as param
     from catad.scalar.ir import postorder as postorder
     from catad.scalar.ir import tree_of as tree_of
@@ -38,7 +34,6 @@ if TYPE_CHECKING:
     from catad.scalar.printing.array_code import array_function as array_function
     from catad.scalar.printing.array_code import array_source as array_source
     from catad.scalar.printing.llvm import llvm_function as llvm_function
-    from catad.scalar.printing.llvm_writer import LlvmFunction as LlvmFunction
     from catad.scalar.reading.bytecode import refuse_kind as refuse_kind
     from catad.scalar.reading.loops import STOP_FLAG as STOP_FLAG
     from catad.scalar.reading.loops import pruned as pruned
@@ -54,7 +49,6 @@ if TYPE_CHECKING:
     from catad.scalar.single_function import dtypes_alone as dtypes_alone
     from catad.scalar.single_function import parameters as parameters
     from catad.scalar.single_function import types_alone as types_alone
-    from catad.scalar.vocabulary import Word as Word
     from catad.scalar.vocabulary import operations as operations
     from catad.scalar.vocabulary import vocabulary as vocabulary
 

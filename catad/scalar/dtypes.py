@@ -9,7 +9,7 @@ int64; it adapts to what it meets. The states of a loop are promoted until nothi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -224,9 +224,7 @@ def result_types(function: Function, dtypes: Sequence[object]) -> tuple[np.dtype
     return _result_types(function, tuple([np.dtype(dtype) for dtype in dtypes]))  # type: ignore[call-overload]
 
 
-def _uncached(function: Function, dtypes: tuple[np.dtype, ...]) -> tuple[np.dtype, ...]:
+@remembered
+def _result_types(function: Function, dtypes: tuple[np.dtype, ...]) -> tuple[np.dtype, ...]:
     types, _ = typed(function, dtypes)
     return tuple([types[output].dtype for output in function.outputs])
-
-
-_result_types: Callable[[Function, tuple[np.dtype, ...]], tuple[np.dtype, ...]] = remembered(_uncached)

@@ -122,12 +122,14 @@ LARGE = 12.0
 _ROOT_LOW = float(ROOT - Fraction(float(ROOT)))
 
 
-def _as_double(x: Array) -> tuple[Array, Any]:
+def as_double(x: Array) -> tuple[Array, Any]:
+    """The numbers in float64, and the dtype of what is computed of them."""
     x = np.asarray(x)
     return x.astype(np.float64), (x.dtype if x.dtype.kind == "f" else np.dtype(np.float64))
 
 
-def _as_given(result: Array, dtype: Any) -> Array:
+def as_given(result: Array, dtype: Any) -> Array:
+    """A result in its dtype; without axes a number."""
     result = np.asarray(result).astype(dtype)
     return result if result.ndim else result[()]
 
@@ -138,13 +140,13 @@ def digamma(x: Array) -> Array:
     >>> float(digamma(np.float64(1.0)))
     -0.5772156649015329
     """
-    x, dtype = _as_double(x)
+    x, dtype = as_double(x)
     with np.errstate(all="ignore"):
         mirrored = 1.0 - x
         positive = _digamma_positive(np.where(x > 0, x, mirrored))
         reflected = np.where(x == np.rint(x), np.nan, positive - np.pi * _cotangent(x))
         result = np.where(x > 0, positive, np.where(x == 0, -1.0 / x, reflected))
-    return _as_given(result, dtype)
+    return as_given(result, dtype)
 
 
 def _digamma_positive(x: Array) -> Array:
@@ -181,7 +183,7 @@ def polygamma(order: int, x: Array) -> Array:
     """
     if order == 0:
         return digamma(x)
-    x, dtype = _as_double(x)
+    x, dtype = as_double(x)
     with np.errstate(all="ignore"):
         positive = _polygamma_positive(order, np.where(x > 0, x, 1.0 - x))
         first, *rest = cotangent_derivative(order)
@@ -190,7 +192,7 @@ def polygamma(order: int, x: Array) -> Array:
         result = np.where(x > 0, positive, np.where(x == np.rint(x), pole, reflected))
         if order % 2:  # even about the poles: all of them are +infinity
             result = np.where((x <= 0) & (x == np.rint(x)), np.inf, result)
-    return _as_given(result, dtype)
+    return as_given(result, dtype)
 
 
 def _polygamma_positive(order: int, x: Array) -> Array:

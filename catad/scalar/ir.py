@@ -179,15 +179,10 @@ class Function:
         name: str,
         source: Source | None = None,
     ) -> None:
-        parts = {
-            "arity": arity,
-            "outputs": outputs,
-            "tree": tree,
-            "param_trees": param_trees,
-            "name": name,
-            "source": source,
-        }
-        for key, part in parts.items():
+        for key, part in (
+            ("arity", arity), ("outputs", outputs), ("tree", tree), ("param_trees", param_trees), ("name", name),
+            ("source", source),
+        ):  # fmt: skip
             object.__setattr__(self, key, part)
         object.__setattr__(self, "_hash", hash((arity, outputs, tree, param_trees)))
 

@@ -44,7 +44,7 @@ def _demand(loop: Node, bit: int, outputs: Sequence[Node], order: Sequence[Node]
             continue
         for place, arg in enumerate(node.args):
             if reach[arg] & bit:
-                wanted = _both(demand[node], _looks_at(node, place, bit, reach))
+                wanted = apply("and", demand[node], _looks_at(node, place, bit, reach))
                 demand[arg] = _either(demand.get(arg, FALSE), wanted)
     return demand[loop]
 
@@ -55,10 +55,6 @@ def _looks_at(node: Node, place: int, bit: int, reach: Mapping[Node, int]) -> No
     if place == 0 or node.op not in ("select", "and", "or") or reach[condition] & bit:
         return TRUE
     return apply("not", condition) if (node.op, place) in (("select", 2), ("or", 1)) else condition
-
-
-def _both(a: Node, b: Node) -> Node:
-    return apply("and", a, b)
 
 
 def _either(a: Node, b: Node) -> Node:

@@ -22,6 +22,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from catad.scalar.operators import OF_OP
+
 
 @dataclass(frozen=True, slots=True)
 class Op:
@@ -36,8 +38,8 @@ class Op:
 def _ops() -> dict[str, Op]:
     rows: list[Op] = []
 
-    def infix(typing: str, **symbols: str) -> None:
-        rows.extend(Op(name, 2, typing, f"({{0}} {symbol} {{1}})") for name, symbol in symbols.items())
+    def infix(typing: str, names: str) -> None:
+        rows.extend(Op(name, 2, typing, f"({{0}} {OF_OP[name].symbol} {{1}})") for name in names.split())
 
     def call(typing: str, arity: int, names: str, prefix: str = "xp.", **renamed: str) -> None:
         pairs = {name: name for name in names.split()} | renamed
@@ -45,13 +47,13 @@ def _ops() -> dict[str, Op]:
         first = "xp, " if prefix == "_" else ""
         rows.extend(Op(name, arity, typing, f"{prefix}{array}({first}{args})") for name, array in pairs.items())
 
-    infix("arith", add="+", sub="-", mul="*")
-    infix("arith", floordiv="//", mod="%")
-    infix("real", div="/")
-    infix("compare", lt="<", le="<=", gt=">", ge=">=", eq="==", ne="!=")
-    infix("bits", bitand="&", bitor="|", bitxor="^")
-    infix("shift", lshift="<<", rshift=">>")
-    infix("logic", **{"and": "&", "or": "|"})
+    infix("arith", "add sub mul floordiv mod")
+    infix("real", "div")
+    infix("compare", "lt le gt ge eq ne")
+    infix("bits", "bitand bitor bitxor")
+    infix("shift", "lshift rshift")
+    rows.append(Op("and", 2, "logic", "({0} & {1})"))
+    rows.append(Op("or", 2, "logic", "({0} | {1})"))
     rows.append(Op("not", 1, "logic", "(~{0})"))
     rows.append(Op("invert", 1, "bits", "(~{0})"))
     rows.append(Op("pow", 2, "pow", "_power(xp, {0}, {1})"))

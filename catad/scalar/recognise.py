@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Hashable
 
 from catad.scalar.ir import Function, Node, param, postorder
@@ -97,12 +98,5 @@ def _evaluate(node: Node, args: list[Node | bool | None], order: int) -> Node | 
         sign = 1 if node.op in ("minimum", "fmin") else -1
         return args[0] if place * sign <= 0 else args[1]
     if node.op in ("lt", "le", "gt", "ge", "eq", "ne"):
-        return {
-            "lt": place < 0,
-            "le": place <= 0,
-            "gt": place > 0,
-            "ge": place >= 0,
-            "eq": place == 0,
-            "ne": place != 0,
-        }[node.op]
+        return bool(getattr(operator, node.op)(place, 0))
     return None

@@ -71,11 +71,9 @@ def _elementwise(function: Callable[[float], float]) -> Callable[[Array], Array]
     mapped = np.frompyfunc(function, 1, 1)
 
     def run(x: Array) -> Array:
-        x = np.asarray(x)
+        x, dtype = _series.as_double(x)
         with np.errstate(all="ignore"):  # the C library sets flags that are not the array's
-            result = np.asarray(mapped(x.astype(np.float64)), dtype=np.float64)
-            result = result.astype(x.dtype if x.dtype.kind == "f" else np.float64)
-        return result if result.ndim else result[()]
+            return _series.as_given(mapped(x), dtype)
 
     return run
 
@@ -222,50 +220,40 @@ def of_bits(xp: Xp, x: Array) -> Array:
 # -- what NumPy leaves to the processor: the sign of zero in minima and maxima, floats that are no integers
 
 
-def _extremum(xp: Xp, name: str, a: Array, b: Array) -> Array:
-    """NumPy's function of two arrays, or of an array and a number, with -0.0 less than 0.0."""
-    found = getattr(xp, name)(a, b)
-    if found.dtype.kind != "f":
-        return found
-    if not hasattr(a, "dtype"):
-        a, b = b, a
+def _extremum(name: str) -> Callable[..., Array]:
+    """NumPy's function of two arrays, or of an array and a number, with -0.0 less than 0.0.
+
+    >>> float(minimum(np, np.float64(0.0), np.float64(-0.0))), float(maximum(np, np.float64(-0.0), 0.0))
+    (-0.0, 0.0)
+    """
     positive = name in ("maximum", "fmax")
-    if not hasattr(b, "dtype"):
-        if b != 0:  # a zero in the result is that of the array
+
+    def run(xp: Xp, a: Array, b: Array) -> Array:
+        found = getattr(xp, name)(a, b)
+        if found.dtype.kind != "f":
             return found
-        if positive == (math.copysign(1.0, b) > 0):  # the better zero
-            return found + 0.0 if positive else -(0.0 - found)
-        return xp.where(a == 0, a, found)
-    left, right = (b, a) if positive else (a, b)
-    return xp.where(a == b, xp.where(xp.signbit(a), left, right), found)
+        if not hasattr(a, "dtype"):
+            a, b = b, a
+        if not hasattr(b, "dtype"):
+            if b != 0:  # a zero in the result is that of the array
+                return found
+            if positive == (math.copysign(1.0, b) > 0):  # the better zero
+                return found + 0.0 if positive else -(0.0 - found)
+            return xp.where(a == 0, a, found)
+        left, right = (b, a) if positive else (a, b)
+        return xp.where(a == b, xp.where(xp.signbit(a), left, right), found)
+
+    return run
 
 
-def minimum(xp: Xp, a: Array, b: Array) -> Array:
-    """The smaller number, -0.0 before 0.0; NaN where one of them is NaN.
-
-    >>> float(minimum(np, np.float64(0.0), np.float64(-0.0)))
-    -0.0
-    """
-    return _extremum(xp, "minimum", a, b)
-
-
-def maximum(xp: Xp, a: Array, b: Array) -> Array:
-    """The larger number, 0.0 before -0.0; NaN where one of them is NaN.
-
-    >>> float(maximum(np, np.float64(-0.0), 0.0))
-    0.0
-    """
-    return _extremum(xp, "maximum", a, b)
-
-
-def fmin(xp: Xp, a: Array, b: Array) -> Array:
-    """The `minimum`, but NaN only where both are NaN."""
-    return _extremum(xp, "fmin", a, b)
-
-
-def fmax(xp: Xp, a: Array, b: Array) -> Array:
-    """The `maximum`, but NaN only where both are NaN."""
-    return _extremum(xp, "fmax", a, b)
+minimum = _extremum("minimum")
+"""The smaller number, -0.0 before 0.0; NaN where one of them is NaN."""
+maximum = _extremum("maximum")
+"""The larger number, 0.0 before -0.0; NaN where one of them is NaN."""
+fmin = _extremum("fmin")
+"""The `minimum`, but NaN only where both are NaN."""
+fmax = _extremum("fmax")
+"""The `maximum`, but NaN only where both are NaN."""
 
 
 def ldexp(xp: Xp, x: Array, n: Array) -> Array:

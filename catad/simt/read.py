@@ -13,8 +13,8 @@ from catad import errors
 from catad.category.spaces import Tensor
 from catad.errors import ScalarError
 from catad.scalar import Node, apply, const, param, truth
+from catad.scalar.operators import OF_KIND
 from catad.scalar.reading.callables import scalar
-from catad.scalar.reading.expressions import BINARY
 from catad.scalar.reading.frames import RESULT, RETURNED
 from catad.scalar.reading.values import arithmetic, attribute
 from catad.scalar.simplify import FALSE, TRUE
@@ -151,7 +151,7 @@ class KernelReader(LoopReader):
         owner, index = self.stored(target), self.index(target)
         old = self.load(target, owner, index)
         with self.at(node):
-            made = arithmetic(f"{BINARY[type(node.op)]}=", old, self.entry(self.value(node.value)))
+            made = arithmetic(f"{OF_KIND[type(node.op)].symbol}=", old, self.entry(self.value(node.value)))
         self.steps.append(Store(self.site(target, owner, index), made))
 
     def stored(self, target: ast.Subscript) -> Handle:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from types import FunctionType
 from typing import Any
@@ -20,6 +20,7 @@ from catad.category.wiring import Wiring, wire
 from catad.derivative.functors import reverse_differential
 from catad.engine.choice import use_engine
 from catad.testing.grads import check_grads
+from catad.testing.laws import Law, into
 from catad.testing.values import broken, direction, largest, require, stacked
 from catad.traced.captured import Captured, content, plain_function, same_content
 from catad.traced.function import Function, function
@@ -30,8 +31,8 @@ from catad.values.trees import plain
 from catad.vector.loops.batching import BatchedMap
 from catad.vector.loops.either import Choose
 
-Check = Callable[["_Case"], None]
-_CHECKS: dict[str, tuple[str, Check]] = {}
+_LAWS: dict[str, Law] = {}
+_law = into(_LAWS)
 _STEPS = 10**9  # more than any loop has: every loop is taken in Python
 
 
@@ -82,18 +83,20 @@ def check_function(
     ...     print(str(error).splitlines()[0])
     the law value does not hold: ct.function(fn)(x) == fn(x)
     """
-    unknown = [name for name in only or () if name not in _CHECKS]
+    unknown = [name for name in only or () if name not in _LAWS]
     if unknown:
-        raise errors.ArgumentError(errors.unknown_law(unknown, _CHECKS))
+        raise errors.ArgumentError(errors.unknown_law(unknown, _LAWS))
     case = _Case(fn, args, order, lanes, spread, seed, tolerance)
-    for name in _CHECKS if only is None else only:
+    for name in _LAWS if only is None else only:
         if name == "value" or not case.raises:
-            case.law, case.equation = name, _CHECKS[name][0]
-            _CHECKS[name][1](case)
+            case.law = _LAWS[name]
+            case.law.check(case)
 
 
 class _Case:
     """A function at a point."""
+
+    law: Law  # that is checked
 
     def __init__(
         self, fn: Any, args: tuple[Any, ...], order: int, lanes: int, spread: float, seed: int, tolerance: float | None
@@ -102,7 +105,6 @@ class _Case:
         self.fn, self.static, self.unroll = made.fn, made.static, made.unroll
         self.args, self.order, self.lanes, self.spread, self.tolerance = args, order, lanes, spread, tolerance
         self.rng = np.random.default_rng(seed)
-        self.law = self.equation = ""
         self.raises: Exception | None = None
         try:
             self.expected = self.by_numpy(args)
@@ -140,19 +142,11 @@ class _Case:
             return self.fn(*copy.deepcopy(args))
 
     def fail(self, got: Any, expected: Any, off: Any = None) -> None:
-        raise broken(self.law, self.equation, self.fn, self.args, got, expected, off)
+        raise broken(self.law.name, self.law.equation, self.fn, self.args, got, expected, off)
 
     def equal(self, got: Value, expected: Value, exact: bool = False) -> None:
         size = largest(self.x, got, expected)
-        require(self.law, self.equation, self.fn, self.args, got, expected, exact, size, self.tolerance)
-
-
-def _law(name: str, equation: str) -> Callable[[Check], Check]:
-    def register(check: Check) -> Check:
-        _CHECKS[name] = equation, check
-        return check
-
-    return register
+        require(self.law.name, self.law.equation, self.fn, self.args, got, expected, exact, size, self.tolerance)
 
 
 @_law("value", "ct.function(fn)(x) == fn(x)")
@@ -308,7 +302,7 @@ def _(c: _Case) -> None:
         c.fail([trace.root.inputs for trace in left], "none")
 
 
-LAWS_OF_FUNCTIONS = tuple(_CHECKS)
+LAWS_OF_FUNCTIONS = tuple(_LAWS)
 
 
 def same_boxes(first: Wiring, second: Wiring) -> bool:

@@ -30,7 +30,7 @@ from catad.testing.values import ROUNDING, as_point, broken, direction, inner, n
 from catad.vector.pointwise.map import map as pointwise
 from catad.vector.pointwise.operators import add
 
-Check = Callable[["Case"], None]
+Check = Callable[[Any], None]
 
 
 @dataclass(frozen=True)
@@ -69,15 +69,24 @@ Cartesian Differential Categories, 2009, for CD.1-7; R. Cockett and others, Reve
 )
 
 
-def law(name: str, equation: str, order: int = 1) -> Callable[[Check], Check]:
-    """Register the check of a law; `order` is that of the highest derivative in it."""
+Register = Callable[..., Callable[[Check], Check]]
 
-    def register(check: Check) -> Check:
-        assert name not in LAWS
-        LAWS[name] = Law(name, equation, check, order)
-        return check
 
-    return register
+def into(laws: dict[str, Law]) -> Register:
+    """A decorator that registers the check of a law, by its name and equation, with the order of the highest derivative in it."""
+
+    def law(name: str, equation: str, order: int = 1) -> Callable[[Check], Check]:
+        def register(check: Check) -> Check:
+            assert name not in laws
+            laws[name] = Law(name, equation, check, order)
+            return check
+
+        return register
+
+    return law
+
+
+law = into(LAWS)
 
 
 class Case:

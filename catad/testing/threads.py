@@ -8,6 +8,7 @@ recorded.
 from __future__ import annotations
 
 import itertools
+import operator
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -151,17 +152,13 @@ class _Thread:
     def local_array(self, shape: Any, dtype: Any) -> Any:
         return poisoned(shape, dtype)
 
-    def atomic_add(self, array: Watched, index: Any, value: Any) -> Any:
-        return array.update(index, lambda old: old + value)
 
-    def atomic_sub(self, array: Watched, index: Any, value: Any) -> Any:
-        return array.update(index, lambda old: old - value)
+for _name, _change in {"add": operator.add, "sub": operator.sub, "min": np.minimum, "max": np.maximum}.items():
 
-    def atomic_min(self, array: Watched, index: Any, value: Any) -> Any:
-        return array.update(index, lambda old: np.minimum(old, value))
+    def _atomic(self: Any, array: Watched, index: Any, value: Any, change: Any = _change) -> Any:
+        return array.update(index, lambda old: change(old, value))
 
-    def atomic_max(self, array: Watched, index: Any, value: Any) -> Any:
-        return array.update(index, lambda old: np.maximum(old, value))
+    setattr(_Thread, f"atomic_{_name}", _atomic)
 
 
 def poisoned(shape: Any, dtype: Any) -> Any:
@@ -178,8 +175,7 @@ class _Block:
         self.turn, self.stopped = threading.Event(), False
         self.posted: dict[int, Any] = {}
         self.arrays: list[Watched] = []
-        places = itertools.product(*[range(n) for n in launch.block[::-1]])
-        self.threads = [_Thread(self, k, (x, y, z)) for k, (z, y, x) in enumerate(places)]
+        self.threads = [_Thread(self, k, at) for k, at in enumerate(_indices(launch.block))]
         self.fresh = deque(self.threads)
         self.error: BaseException | None = None
 

@@ -38,7 +38,7 @@ class Style:
     smooth: bool
 
 
-def _times(a: float, b: float) -> float:
+def times(a: float, b: float) -> float:
     return a * b
 
 
@@ -46,7 +46,7 @@ def _greater(a: float, b: float) -> float:
     return a if a >= b else b
 
 
-def _affine(f: tuple[float, float], g: tuple[float, float]) -> tuple[float, float]:
+def affine(f: tuple[float, float], g: tuple[float, float]) -> tuple[float, float]:
     return f[0] * g[0], f[1] * g[0] + g[1]
 
 
@@ -81,14 +81,14 @@ ON_ARRAYS: list[Make] = [  # on tensors with an axis
     lambda draw, t, style: pad(1, 2, 1.0),
     lambda draw, t, style: scan(add, 0.0),
     lambda draw, t, style: scan(add, 0.0, exclusive=True, reverse=True),
-    lambda draw, t, style: scan(_times, 1.0),
-    lambda draw, t, style: scan(_times, 1.0, exclusive=True, axis=-1),
-    lambda draw, t, style: fold(_times, 1.0),
-    lambda draw, t, style: fork(identity, identity) >> scan(_affine, (1.0, 0.0)),
+    lambda draw, t, style: scan(times, 1.0),
+    lambda draw, t, style: scan(times, 1.0, exclusive=True, axis=-1),
+    lambda draw, t, style: fold(times, 1.0),
+    lambda draw, t, style: fork(identity, identity) >> scan(affine, (1.0, 0.0)),
     lambda draw, t, style: fork(identity, identity) >> recurrence,
     lambda draw, t, style: fork(identity, _index(draw, t)) >> gather,
     lambda draw, t, style: fork(_index(draw, t, t.shape[0]), identity) >> histogram(add, 0.0, t.shape[0]),
-    lambda draw, t, style: fork(_index(draw, t, t.shape[0]), identity) >> histogram(_times, 1.0, t.shape[0]),
+    lambda draw, t, style: fork(_index(draw, t, t.shape[0]), identity) >> histogram(times, 1.0, t.shape[0]),
     lambda draw, t, style: fork(identity, _index(draw, t, t.shape[0]), neg) >> scatter_add,
     lambda draw, t, style: fork(identity, _index(draw, t, t.shape[0]), neg) >> scatter,
     lambda draw, t, style: pointwise(_TWO_OF_ONE),
@@ -157,7 +157,7 @@ def _on_pair(a: Tensor, b: Tensor) -> list[D]:
     except ValueError:
         pass
     if a.ndim and a.shape == b.shape:
-        made += [recurrence, scan(_affine, (1.0, 0.0)), einsum("i...,i...->..."), einsum("i...,j...->ij...")]
+        made += [recurrence, scan(affine, (1.0, 0.0)), einsum("i...,i...->..."), einsum("i...,j...->ij...")]
     if a.ndim and b.ndim and a.shape[-1] == b.shape[-2 if b.ndim > 1 else 0]:
         made.append(matmul)
     return made

@@ -82,9 +82,7 @@ def find_nans(program: D, value: Any) -> None:
                 if any(bool(np.isnan(leaf).any()) for leaf in flatten(result) if leaf.dtype.kind == "f")
                 else "infinity"
             )
-            error = errors.NonFiniteError(errors.made_not_finite(what, term))
-            errors.show_source(error, place)
-            raise error
+            raise errors.show_source(errors.NonFiniteError(errors.made_not_finite(what, term)), place)
 
     run_watched(program, value, watch)
 

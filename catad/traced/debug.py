@@ -10,9 +10,7 @@ from typing import Any
 
 from catad.category.boxes import Primitive, box
 from catad.category.spaces import Tensor
-from catad.category.wiring import Builder, Wire
 from catad.linear.families.delta import identity
-from catad.linear.families.gather import spread_over
 from catad.linear.structure import Rule
 from catad.traced.arrays.stand_in import Traced, computed
 
@@ -72,8 +70,8 @@ class Printed(Primitive):
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         return Rule(identity(ins[0])) if ins[0].is_float else None
 
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        return b.add(self, *[w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)])
+    def carried(self, size: int) -> Printed:
+        return self
 
 
 def debug_print(x: Any, label: str = "") -> Any:

@@ -51,19 +51,13 @@ class Key:
         self.fn = fn
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Key) and (self.fn is other.fn or _same(self.fn, other.fn))
+        return isinstance(other, Key) and (self.fn is other.fn or (isinstance(self.fn, MethodType) and self.fn == other.fn))
 
     def __hash__(self) -> int:
         return hash(getattr(self.fn, "__func__", self.fn)) if getattr(self.fn, "__hash__", None) else id(self.fn)
 
     def __repr__(self) -> str:
         return str(getattr(self.fn, "__qualname__", self.fn))
-
-
-def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, MethodType) and isinstance(b, MethodType):
-        return a.__func__ is b.__func__ and a.__self__ is b.__self__
-    return False
 
 
 Named = list[tuple[str, Any]]  # values with the names of parameters
@@ -327,8 +321,7 @@ def _raised_on_a_path(trace: Any, error: Exception) -> None:
     """An exception on a path that data choose."""
     places = [decision.place for decision in trace.decisions] or [errors.places.innermost(error)]
     made = errors.TraceError(errors.raised_on_a_path(error, [errors.places.shown(place) for place in places]))
-    errors.show_source(made, places[-1])
-    raise made from error
+    raise errors.show_source(made, places[-1]) from error
 
 
 def _left_early(trace: Any, error: Exception) -> None:

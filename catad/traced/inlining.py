@@ -208,8 +208,5 @@ def any_traced(value: Any) -> bool:
 
 
 def _all_constant(value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
-        return all(_all_constant(part) for part in value)
-    if isinstance(value, dict):
-        return all(_all_constant(part) for part in value.values())
-    return not isinstance(value, (Traced, Masked, Ragged)) or (isinstance(value, Traced) and value.constant is not None)
+    stand_ins = [part for part in layout.parts_in(value) if isinstance(part, (Traced, Masked, Ragged))]
+    return all(isinstance(part, Traced) and part.constant is not None for part in stand_ins)

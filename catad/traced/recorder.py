@@ -94,7 +94,15 @@ class Region:
     @property
     def is_dropped(self) -> bool:
         """True where this region, or one around it, has been recorded again."""
-        return self.dropped or (self.parent is not None and self.parent.is_dropped)
+        return any(at.dropped for at in self.outward)
+
+    @property
+    def outward(self) -> Iterator[Region]:
+        """This region and those in which it lies, of the same trace."""
+        at: Region | None = self
+        while at is not None:
+            yield at
+            at = at.parent
 
     def input(self, space: Tensor, weak: type | None = None, name: str | None = None) -> Var:
         """A new argument of the region."""

@@ -8,6 +8,7 @@ not be there are entered when the first of them is called.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -33,11 +34,7 @@ _TOPICS = {  # what each module of `names/` has entries for: NumPy's names and m
         array asanyarray asarray ascontiguousarray asfortranarray astype can_cast common_type copy copyto empty
         empty_like fill fromfunction full full_like geomspace linspace logspace
         meshgrid min_scalar_type ndarray ndenumerate ones ones_like result_type zeros zeros_like {' '.join(map(str, KNOWN))}""",
-    "mathematics": """
-        .acos .acosh .asin .asinh .atan .atan2 .atanh .cbrt .ceil .comb .copysign .cos .cosh .degrees .dist .erf .erfc .exp
-        .exp2 .expm1 .fabs .factorial .floor .fmod .frexp .fsum .gamma .gcd .hypot .isclose .isfinite .isinf .isnan .isqrt
-        .lcm .ldexp .lgamma .log .log10 .log1p .log2 .modf .nextafter .perm .pow .prod .radians .remainder .sin .sinh .sqrt
-        .tan .tanh .trunc .ulp""",
+    "mathematics": " ".join([f".{name}" for name, function in vars(math).items() if callable(function)]),
     "moving": "flip fliplr flipud pad repeat resize roll rollaxis rot90 sliding_window_view tile tril triu",
     "ordering": """
         argpartition argsort digitize lexsort median nanmedian nanpercentile nanquantile partition percentile quantile
@@ -190,17 +187,8 @@ def attribute(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 
 RAGGED: dict[Callable[..., Any], Callable[..., Any]] = {}  # by a meaning: the one that it has on slices of traced length
 HINTS: dict[str, str] = {}
-PACKAGES: dict[str, Callable[[], None]] = {}
-
-
-def of_package(name: str) -> Callable[[Callable[[], None]], Callable[[], None]]:
-    """Decorator: what enters the functions of a package into the tables."""
-
-    def decorated(fn: Callable[[], None]) -> Callable[[], None]:
-        PACKAGES[name] = fn
-        return fn
-
-    return decorated
+PACKAGES: dict[Any, Callable[..., None]] = {}
+of_package = entering(PACKAGES)  # by names of packages: what enters their functions into the tables
 
 
 def enter_package(function: Any) -> bool:

@@ -17,8 +17,8 @@ import pytest
 
 import catad as ct
 from catad.testing.drawn import draw_function, functions, phrases, run_functions, sources
-from catad.testing.drawn.functions import DrawnFunction, FunctionFailure, examined, shares, smaller
-from catad.testing.drawn.running import TimeIsUp, within
+from catad.testing.drawn.functions import DrawnFunction, examined, shares, smaller
+from catad.testing.drawn.running import Failure, TimeIsUp, within
 from catad.testing.drawn.shorter import shortened
 from catad.testing.drawn.slopes import slopes
 from catad.traced.arrays import indexing
@@ -104,7 +104,7 @@ def test_slopes_that_rounding_hides_are_not_known() -> None:
 # -- planted bugs
 
 
-def found_within(count: int, only: str) -> FunctionFailure:
+def found_within(count: int, only: str) -> Failure:
     """The first drawn function of which a check fails."""
     for number in range(count):
         failures, _ = examined(draw_function(8, number), only)

@@ -159,10 +159,9 @@ class Block:
         """The operands as they must be written for NumPy to compute in the dtype that the typing rules say."""
         args = sources(node, self.types, self.out.real)
         types = [self.types[arg] for arg in args]
-        if node.op == "select":
-            work = work_type(node, types, self.out.real).dtype
-            return [self.converted(args[0], np.dtype(bool)), *(self.converted(arg, work) for arg in args[1:])]
         work = work_type(node, types, self.out.real).dtype
+        if node.op == "select":
+            return [self.converted(args[0], np.dtype(bool)), *(self.converted(arg, work) for arg in args[1:])]
         if OPS[node.op].typing == "test" and node.op != "truth":
             work = as_real(Type(work, False), self.out.real).dtype
         if node.op == "ldexp":

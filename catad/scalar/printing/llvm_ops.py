@@ -157,17 +157,17 @@ def _floordiv(w: Writer, k: Kind, a: str, b: str) -> str:
     return w.set(f"select i1 {zero}, {k.ty} 0, {k.ty} {quotient}")
 
 
-def _mod(w: Writer, k: Kind, a: str, b: str) -> str:
-    _, rest, zero = _divided(w, k, a, b)
-    if k.signed:
-        up = w.set(f"select i1 {_unlike(w, k, rest, b)}, {k.ty} {b}, {k.ty} 0")
-        rest = w.set(f"add {k.ty} {rest}, {up}")
-    return w.set(f"select i1 {zero}, {k.ty} 0, {k.ty} {rest}")
+def _rest(downwards: bool) -> Emit:
+    """What a division leaves, of one that rounds down or towards zero; 0 where the divisor is."""
 
+    def emit(w: Writer, k: Kind, a: str, b: str) -> str:
+        _, rest, zero = _divided(w, k, a, b)
+        if downwards and k.signed:
+            up = w.set(f"select i1 {_unlike(w, k, rest, b)}, {k.ty} {b}, {k.ty} 0")
+            rest = w.set(f"add {k.ty} {rest}, {up}")
+        return w.set(f"select i1 {zero}, {k.ty} 0, {k.ty} {rest}")
 
-def _fmod(w: Writer, k: Kind, a: str, b: str) -> str:
-    _, rest, zero = _divided(w, k, a, b)
-    return w.set(f"select i1 {zero}, {k.ty} 0, {k.ty} {rest}")
+    return emit
 
 
 def whole_power(w: Writer, k: Kind, a: str, exponent: int) -> str:
@@ -241,10 +241,6 @@ def _signbit(w: Writer, k: Kind, a: str) -> str:
     return w.set(f"icmp slt {k.integer} {w.set(f'bitcast {k.ty} {a} to {k.integer}')}, 0")
 
 
-def _truth(w: Writer, k: Kind, a: str) -> str:
-    return convert(w, a, k.dtype, np.dtype(bool))
-
-
 def _invert(w: Writer, k: Kind, a: str) -> str:
     return w.set(f"xor {k.ty} {a}, {'true' if k.bits == 1 else '-1'}")
 
@@ -292,8 +288,8 @@ EMIT: Mapping[str, Emit] = {
     "abs": _abs,
     "sign": _sign,
     "floordiv": _floordiv,
-    "mod": _mod,
-    "fmod": _fmod,
+    "mod": _rest(downwards=True),
+    "fmod": _rest(downwards=False),
     **{name: comparison(name) for name in ("lt", "le", "gt", "ge", "eq", "ne")},
     "minimum": _extremum("ole", True),
     "maximum": _extremum("oge", True),
@@ -307,7 +303,7 @@ EMIT: Mapping[str, Emit] = {
     "isinf": _against_infinity("oeq"),
     "isfinite": _against_infinity("olt"),
     "signbit": _signbit,
-    "truth": _truth,
+    "truth": lambda w, k, a: convert(w, a, k.dtype, np.dtype(bool)),
     "bitand": _binary("", "and"),
     "bitor": _binary("", "or"),
     "bitxor": _binary("", "xor"),

@@ -15,16 +15,13 @@ from typing import Any
 import numpy as np
 
 from catad.scalar.ir import Function, Node, Tree, postorder
+from catad.scalar.operators import OF_OP
 from catad.scalar.reading.read import read
 from catad.scalar.reading.source import Source
 from catad.scalar.vocabulary import vocabulary
 
 LONGEST = 400  # characters of an expression; longer functions go by a name
-_INFIX = {
-    "add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", "mod": "%", "pow": "**",
-    "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=", "and": "and", "or": "or",
-    "bitand": "&", "bitor": "|", "bitxor": "^", "lshift": "<<", "rshift": ">>",
-}  # fmt: skip
+_INFIX = {name: one.symbol for name, one in OF_OP.items()} | {"and": "and", "or": "or"}
 _PREFIX = {"neg": "-", "not": "not ", "invert": "~"}
 _CALLED = {"float": "float", "int": "int", "truth": "bool"}
 _WORDS = {

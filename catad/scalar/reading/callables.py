@@ -19,6 +19,7 @@ import numpy as np
 
 from catad.errors import ScalarError, text
 from catad.scalar.ir import Node, const
+from catad.scalar.operators import OPERATORS
 from catad.scalar.simplify import apply, cast, truth
 from catad.scalar.vocabulary import NAMED
 
@@ -186,15 +187,12 @@ def _math() -> dict[Any, Handler]:
 
 
 def _numpy() -> dict[Any, Handler]:
-    names: dict[str, Handler] = {"fix": _op("trunc"), "round": _np_round, "remainder": _op("mod"), "positive": _op("pos")}
-    names |= {"floor_divide": _op("floordiv"), "float_power": _float_of("pow"), "divmod": _divmod}
+    names: dict[str, Handler] = {"fix": _op("trunc"), "round": _np_round, "positive": _op("pos")}
+    names |= {one.numpy: _op(one.op) for one in OPERATORS if one.op}
+    names |= {"float_power": _float_of("pow"), "divmod": _divmod, "logical_xor": _xor, "invert": _op("invert")}
     names |= {"fabs": _float_of("abs"), "square": lambda x: apply("pow", scalar(x), 2), "modf": _modf, "frexp": _frexp}
     names |= {"reciprocal": lambda x: apply("div", 1.0, scalar(x)), "where": _where, "clip": _clip}
-    names |= {"less": _op("lt"), "less_equal": _op("le"), "greater": _op("gt"), "greater_equal": _op("ge")}
-    names |= {"equal": _op("eq"), "not_equal": _op("ne"), "logical_xor": _xor}
     names |= {"degrees": DEGREES, "rad2deg": DEGREES, "radians": RADIANS, "deg2rad": RADIANS}
-    names |= {"bitwise_and": _op("bitand"), "bitwise_or": _op("bitor"), "bitwise_xor": _op("bitxor")}
-    names |= {"invert": _op("invert"), "left_shift": _op("lshift"), "right_shift": _op("rshift")}
     types = "float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool_ intp"
     found = _named(np) | {getattr(np, name): handler for name, handler in names.items()}
     return found | {getattr(np, name): _cast(getattr(np, name)) for name in types.split()}
@@ -205,19 +203,14 @@ def _np_round(x: Any, decimals: Any = None) -> Node:
 
 
 def _operator() -> dict[Any, Handler]:
-    names: dict[str, Handler] = {name: _op(name) for name in ("pos", "invert", "lshift", "rshift")}
-    names |= {"truediv": _op("div"), "and_": _op("bitand"), "or_": _op("bitor"), "xor": _op("bitxor")}
-    names |= {"not_": _logic("not"), "truth": lambda x: truth(scalar(x))}
+    names: dict[str, Handler] = {one.function: _op(one.op) for one in OPERATORS if one.op}
+    names |= {"pos": _op("pos"), "invert": _op("invert"), "not_": _logic("not"), "truth": lambda x: truth(scalar(x))}
     names |= {f"i{op}": _op(op) for op in ("add", "sub", "mul", "floordiv", "mod", "pow")} | {"itruediv": _op("div")}
     return _named(operator) | {getattr(operator, name): handler for name, handler in names.items()}
 
 
 def _zip(*parts: Any, strict: Any = False) -> tuple[Any, ...]:
     return tuple(zip(*parts, strict=bool(getattr(strict, "value", strict))))
-
-
-def _tuple(items: Any = ()) -> tuple[Any, ...]:
-    return tuple(items)
 
 
 def _enumerate(items: Any, start: Any = 0) -> tuple[Any, ...]:
@@ -228,18 +221,14 @@ def _float(x: Any = 0.0) -> Node:
     return const(float(x)) if isinstance(x, str) else apply("float", scalar(x))
 
 
-def _list(items: Any = ()) -> Listed:
-    return Listed(items)
-
-
 def _builtins() -> dict[Any, Handler]:
     names: dict[str, Handler] = {"abs": _op("abs"), "min": _extremum("lt"), "max": _extremum("gt"), "pow": _pow}
     names |= {"float": _float, "int": lambda x=0: apply("int", scalar(x))}
     names |= {"bool": lambda x=False: truth(scalar(x)), "round": _round, "divmod": _divmod, "sum": _sum}
     names |= {"any": lambda items: functools.reduce(_logic("or"), items, const(False))}
     names |= {"all": lambda items: functools.reduce(_logic("and"), items, const(True))}
-    names |= {"len": lambda items: const(len(items)), "tuple": _tuple}
-    names |= {"list": _list, "reversed": lambda items: tuple(reversed(items))}
+    names |= {"len": lambda items: const(len(items)), "tuple": tuple}
+    names |= {"list": Listed, "reversed": lambda items: tuple(reversed(items))}
     names |= {"zip": _zip, "enumerate": _enumerate}
     return {getattr(builtins, name): handler for name, handler in names.items()}
 

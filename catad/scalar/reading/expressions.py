@@ -10,71 +10,21 @@ import ast
 import dis
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import CodeType, FunctionType, TracebackType
+from types import CodeType, TracebackType
 from typing import Any
 
 from catad import errors
 from catad.errors import ScalarError, text
 from catad.scalar.ir import Node
+from catad.scalar.operators import OF_KIND
 from catad.scalar.reading import values
 from catad.scalar.reading.callables import Listed, select_values
 from catad.scalar.reading.frames import Frame, LocalFunction, Unbound, lifted, look_up
 from catad.scalar.reading.values import is_scalar_like
 from catad.scalar.simplify import FALSE, TRUE, apply
 
-BINARY: dict[type[ast.operator], str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.Pow: "**",
-    ast.BitAnd: "&",
-    ast.BitOr: "|",
-    ast.BitXor: "^",
-    ast.LShift: "<<",
-    ast.RShift: ">>",
-    ast.MatMult: "@",
-}
 UNARY: dict[type[ast.unaryop], str] = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
-COMPARE: dict[type[ast.cmpop], str] = {
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Is: "is",
-    ast.IsNot: "is not",
-    ast.In: "in",
-    ast.NotIn: "not in",
-}
-INSTEAD: dict[type[ast.AST], str] = {
-    ast.ListComp: "comprehension",
-    ast.GeneratorExp: "generator expression",
-    ast.SetComp: "set",
-    ast.DictComp: "dictionary",
-    ast.Dict: "dictionary",
-    ast.Set: "set",
-    ast.Await: "await",
-    ast.AsyncFor: "await",
-    ast.AsyncWith: "await",
-    ast.AsyncFunctionDef: "async function",
-    ast.Yield: "yield",
-    ast.YieldFrom: "yield",
-    ast.JoinedStr: "formatted string",
-    ast.Try: "try",
-    ast.TryStar: "try",
-    ast.With: "with",
-    ast.Raise: "raise",
-    ast.Global: "global",
-    ast.Nonlocal: "nonlocal",
-    ast.ClassDef: "class",
-    ast.Match: "match",
-    ast.Delete: "del",
-}
-"""The syntax that is no part of the language, as `errors.construct` names it."""
+OF_OBJECTS: dict[type[ast.AST], str] = {ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in"}
 
 
 Piece = ast.AST | dis.Instruction | CodeType
@@ -105,9 +55,6 @@ class Expressions:
     open_params: set[Node]
     call: ast.Call | None = None  # the call that is made, once its arguments are read
 
-    def call_function(self, function: FunctionType, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        raise NotImplementedError
-
     def call_value(self, thing: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         raise NotImplementedError
 
@@ -134,7 +81,7 @@ class Expressions:
 
     def refused(self, node: ast.AST, kind: str) -> ScalarError:
         """The error for syntax that is no part of the language."""
-        head, _, do = errors.construct(INSTEAD.get(type(node), type(node).__name__), kind).partition("\n  do:")
+        head, _, do = values.refused(type(node).__name__, kind).partition("\n  do:")
         return self.error(node, head, do.strip())
 
     def at(self, node: Piece) -> _At:
@@ -259,7 +206,7 @@ class Expressions:
     def binary(self, node: ast.BinOp, a: Any, b: Any) -> Any:
         """One arithmetic operation on values; `+` joins tuples."""
         with self.at(node):
-            return values.arithmetic(BINARY[type(node.op)], a, b)
+            return values.arithmetic(OF_KIND[type(node.op)].symbol, a, b)
 
     def read_UnaryOp(self, node: ast.UnaryOp) -> Any:
         if isinstance(node.op, ast.Not):
@@ -288,7 +235,8 @@ class Expressions:
             with self.operand(result):
                 right = self.value(comparator)
             with self.at(node):
-                result = apply("and", result, values.compared(COMPARE[type(op)], left, right))
+                symbol = OF_OBJECTS.get(type(op)) or OF_KIND[type(op)].symbol
+                result = apply("and", result, values.compared(symbol, left, right))
             left = right
         return result
 
@@ -369,10 +317,14 @@ class Expressions:
                     raise ScalarError(errors.double_star())
             kwargs[keyword.arg] = self.value(keyword.value)
         with self.at(node):
-            try:
-                self.call = node
-                return self.call_value(thing, args, kwargs)
-            except TypeError as error:
-                if isinstance(error, ScalarError):
-                    raise
-                raise self.error(node, f"this call does not fit: {error}") from error
+            self.call = node
+            return self.called(thing, args, kwargs)
+
+    def called(self, thing: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """The value of a call."""
+        try:
+            return self.call_value(thing, args, kwargs)
+        except TypeError as error:
+            if isinstance(error, ScalarError):
+                raise
+            raise ScalarError(f"this call does not fit: {error}") from error

@@ -128,8 +128,7 @@ def _positions(code: CodeType) -> Iterator[Place]:
 
 def _within(node: Definition, place: Place) -> bool:
     inner: ast.AST = node.body if isinstance(node, ast.Lambda) else node
-    start = (inner.lineno, inner.col_offset)  # type: ignore[attr-defined]
-    end = (inner.end_lineno, inner.end_col_offset)  # type: ignore[attr-defined]
+    start, end = _place(inner)
     return start <= place[0] and place[1] <= end
 
 

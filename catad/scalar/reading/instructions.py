@@ -37,24 +37,6 @@ SKIPPED = frozenset(
 )
 """Instructions that do nothing to the values. (END_FOR: the iterator that it removes is removed when it is through.)"""
 
-_REFUSED = {
-    "dictionary": "BUILD_MAP BUILD_CONST_KEY_MAP DICT_UPDATE MAP_ADD",
-    "set": "BUILD_SET SET_UPDATE SET_ADD",
-    "formatted string": "FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC CONVERT_VALUE BUILD_STRING BUILD_TEMPLATE",
-    "global": "STORE_GLOBAL DELETE_GLOBAL",
-    "nonlocal": "DELETE_DEREF",
-    "del": "DELETE_FAST DELETE_SUBSCR DELETE_ATTR",
-    "with": "BEFORE_WITH LOAD_SPECIAL",
-    "try": "PUSH_EXC_INFO CHECK_EXC_MATCH RERAISE POP_EXCEPT",
-    "match": "MATCH_CLASS MATCH_MAPPING MATCH_SEQUENCE MATCH_KEYS GET_LEN",
-    "class": "LOAD_BUILD_CLASS",
-    "comprehension": "LOAD_FAST_AND_CLEAR",
-    "await": "GET_AWAITABLE GET_AITER GET_ANEXT BEFORE_ASYNC_WITH",
-    "raise": "RAISE_VARARGS",
-    "yield": "YIELD_VALUE RETURN_GENERATOR GET_YIELD_FROM_ITER",
-}
-REFUSED = {name: what for what, names in _REFUSED.items() for name in names.split()}
-
 Doer = Callable[[Machine, dis.Instruction], Any]
 DOERS: dict[str, Doer] = {}
 
@@ -71,7 +53,7 @@ def do(m: Machine, one: dis.Instruction) -> Any:
     """Execute one instruction."""
     doer = DOERS.get(one.opname)
     if doer is None:
-        raise ScalarError(errors.construct(REFUSED.get(one.opname, one.opname), "instruction"))
+        raise ScalarError(values.refused(one.opname, "instruction"))
     return doer(m, one)
 
 
@@ -240,19 +222,13 @@ def _(m: Machine, one: dis.Instruction) -> None:
 
 @does("UNPACK_SEQUENCE")
 def _(m: Machine, one: dis.Instruction) -> None:
-    parts = _parts(m, m.stack.pop())
-    if len(parts) != _arg(one):
-        raise ScalarError(f"{len(parts)} values for {one.arg} names")
-    m.stack.extend(reversed(parts))
+    m.stack.extend(reversed(values.unpacked(_parts(m, m.stack.pop()), _arg(one), None)))
 
 
 @does("UNPACK_EX")
 def _(m: Machine, one: dis.Instruction) -> None:
-    parts, before, after = _parts(m, m.stack.pop()), _arg(one) & 0xFF, _arg(one) >> 8
-    if len(parts) < before + after:
-        raise ScalarError(f"{len(parts)} values for at least {before + after} names")
-    cut = len(parts) - after
-    m.stack.extend(reversed([*parts[:before], parts[before:cut], *parts[cut:]]))
+    before, after = _arg(one) & 0xFF, _arg(one) >> 8
+    m.stack.extend(reversed(values.unpacked(_parts(m, m.stack.pop()), before + 1 + after, before)))
 
 
 # -- calls
@@ -286,12 +262,7 @@ def _call(m: Machine, args: list[Any], kwargs: dict[str, Any]) -> None:
         first = second
     elif second is not NULL:
         args = [second, *args]
-    try:
-        m.stack.append(m.reader.call_value(first, args, kwargs))
-    except TypeError as error:
-        if isinstance(error, ScalarError):
-            raise
-        raise ScalarError(f"this call does not fit: {error}") from error
+    m.stack.append(m.reader.called(first, args, kwargs))
 
 
 @does("MAKE_FUNCTION")

@@ -14,9 +14,10 @@ from typing import Any
 from catad import errors
 from catad.errors import ScalarError
 from catad.scalar.ir import Node, const, leaves, local, tree_of, unflatten
+from catad.scalar.operators import OF_KIND
 from catad.scalar.reading import values
 from catad.scalar.reading.callables import scalar, select_values
-from catad.scalar.reading.expressions import BINARY, Expressions
+from catad.scalar.reading.expressions import Expressions
 from catad.scalar.reading.frames import BROKEN, CONTINUED, RESULT, RETURNED, Range, Unbound
 from catad.scalar.reading.loops import make_loop
 from catad.scalar.reading.syntax_trees import contains, names_bound, with_test_inside
@@ -170,7 +171,7 @@ class Statements(Expressions):
         load = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
         old, new = self.value(load), self.value(node.value)
         with self.at(node):
-            self.frame.env[node.target.id] = values.arithmetic(f"{BINARY[type(node.op)]}=", old, new)
+            self.frame.env[node.target.id] = values.arithmetic(f"{OF_KIND[type(node.op)].symbol}=", old, new)
 
     def change(self, node: ast.AugAssign) -> None:
         """Change what is no variable in place; here nothing can be."""
@@ -189,16 +190,10 @@ class Statements(Expressions):
         if not isinstance(target, ast.Tuple | ast.List):
             self.store_into(target, value)
             return
-        parts, names = list(self.parts(target, value)), target.elts
+        names, parts = target.elts, self.parts(target, value)
         star = next((k for k, name in enumerate(names) if isinstance(name, ast.Starred)), None)
-        if star is not None:
-            after = len(names) - star - 1
-            if len(parts) < len(names) - 1:
-                raise self.error(target, f"{len(parts)} values for at least {len(names) - 1} names")
-            cut = len(parts) - after
-            parts = [*parts[:star], tuple(parts[star:cut]), *parts[cut:]]
-        if len(parts) != len(names):
-            raise self.error(target, f"{len(parts)} values for {len(names)} names")
+        with self.at(target):
+            parts = values.unpacked(parts, len(names), star)
         for name, part in zip(names, parts, strict=True):
             self.assign(name.value if isinstance(name, ast.Starred) else name, part)
 

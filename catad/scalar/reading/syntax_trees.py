@@ -70,9 +70,9 @@ def with_test_inside(node: ast.While, fresh: Callable[[str], str]) -> list[ast.s
     return [at(assigned(flag, False), node), loop, at(ast.If(ast.Name(flag, ast.Load()), node.orelse, []), node)]
 
 
-def assigned(name: str, value: bool) -> ast.stmt:
+def assigned(name: str, value: ast.expr | bool) -> ast.stmt:
     """`name = value`."""
-    return ast.Assign([ast.Name(name, ast.Store())], ast.Constant(value))
+    return ast.Assign([ast.Name(name, ast.Store())], value if isinstance(value, ast.expr) else ast.Constant(value))
 
 
 def at(node: N, where: ast.AST) -> N:

@@ -7,38 +7,42 @@ called, asked for attributes or compared with constants.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Container
+from collections.abc import Container
 from typing import Any
 
 from catad import errors
 from catad.errors import NeedsTree, ScalarError, text
 from catad.scalar.ir import Node, const
+from catad.scalar.operators import OF_SYMBOL
 from catad.scalar.reading.callables import Listed, scalar
 from catad.scalar.reading.frames import lifted
 from catad.scalar.simplify import FALSE, apply, truth
 
-ARITHMETIC = {
-    "+": "add",
-    "-": "sub",
-    "*": "mul",
-    "/": "div",
-    "//": "floordiv",
-    "%": "mod",
-    "**": "pow",
-    "&": "bitand",
-    "|": "bitor",
-    "^": "bitxor",
-    "<<": "lshift",
-    ">>": "rshift",
+_REFUSED = {  # what is no part of the language, as `errors.construct` has it: kinds of nodes, and instructions
+    "comprehension": "ListComp LOAD_FAST_AND_CLEAR",
+    "generator expression": "GeneratorExp",
+    "set": "SetComp Set BUILD_SET SET_UPDATE SET_ADD",
+    "dictionary": "DictComp Dict BUILD_MAP BUILD_CONST_KEY_MAP DICT_UPDATE MAP_ADD",
+    "await": "Await AsyncFor AsyncWith GET_AWAITABLE GET_AITER GET_ANEXT BEFORE_ASYNC_WITH",
+    "async function": "AsyncFunctionDef",
+    "yield": "Yield YieldFrom YIELD_VALUE RETURN_GENERATOR GET_YIELD_FROM_ITER",
+    "formatted string": """
+        JoinedStr FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC CONVERT_VALUE BUILD_STRING BUILD_TEMPLATE""",
+    "try": "Try TryStar PUSH_EXC_INFO CHECK_EXC_MATCH RERAISE POP_EXCEPT",
+    "with": "With BEFORE_WITH LOAD_SPECIAL",
+    "raise": "Raise RAISE_VARARGS",
+    "global": "Global STORE_GLOBAL DELETE_GLOBAL",
+    "nonlocal": "Nonlocal DELETE_DEREF",
+    "class": "ClassDef LOAD_BUILD_CLASS",
+    "match": "Match MATCH_CLASS MATCH_MAPPING MATCH_SEQUENCE MATCH_KEYS GET_LEN",
+    "del": "Delete DELETE_FAST DELETE_SUBSCR DELETE_ATTR",
 }
-COMPARISON: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
-    "<": ("lt", operator.lt),
-    "<=": ("le", operator.le),
-    ">": ("gt", operator.gt),
-    ">=": ("ge", operator.ge),
-    "==": ("eq", operator.eq),
-    "!=": ("ne", operator.ne),
-}
+_CONSTRUCT_OF = {name: what for what, names in _REFUSED.items() for name in names.split()}
+
+
+def refused(name: str, kind: str) -> str:
+    """The message for a node or an instruction that is no part of the language."""
+    return errors.construct(_CONSTRUCT_OF.get(name, name), kind)
 
 
 def is_scalar_like(value: Any) -> bool:
@@ -63,8 +67,8 @@ def arithmetic(symbol: str, a: Any, b: Any) -> Any:
     """`a + b`, `a += b` and their like; `+` joins tuples."""
     if symbol == "+=" and isinstance(a, Listed):
         raise ScalarError(errors.changed_list())
-    op = ARITHMETIC.get(symbol.removesuffix("="))
-    if op is None:
+    op = OF_SYMBOL[symbol.removesuffix("=")].op
+    if not op:
         what = "@ is for arrays; a scalar function computes with numbers"
         raise ScalarError(text(what, do=f"write out the sum; {errors.OF_ARRAYS}"))
     if isinstance(a, tuple) and isinstance(b, tuple) and op == "add":
@@ -85,9 +89,9 @@ def compared(symbol: str, a: Any, b: Any) -> Node:
         for one in b:
             found = apply("or", found, apply("eq", scalar(a), scalar(one)))
         return found if symbol == "in" else apply("not", found)
-    op, python = COMPARISON[symbol]
+    op = OF_SYMBOL[symbol].op
     if not is_scalar_like(a) and not is_scalar_like(b):
-        return const(bool(python(a, b)))
+        return const(bool(getattr(operator, op)(a, b)))
     if isinstance(a, tuple) or isinstance(b, tuple):
         raise ScalarError(text("tuples cannot be compared", do="compare their parts one by one"))
     return apply(op, scalar(a), scalar(b))
@@ -116,6 +120,18 @@ def part(owner: tuple[Any, ...], index: int) -> Any:
     if not -len(owner) <= index < len(owner):
         raise ScalarError(f"no part {index} of a tuple of {len(owner)}")
     return owner[index]
+
+
+def unpacked(parts: tuple[Any, ...], count: int, star: int | None) -> tuple[Any, ...]:
+    """What so many names get of the parts of a tuple; the one at `star` gets all that the others leave."""
+    if star is not None:
+        if len(parts) < count - 1:
+            raise ScalarError(f"{len(parts)} values for at least {count - 1} names")
+        cut = len(parts) - (count - star - 1)
+        parts = (*parts[:star], tuple(parts[star:cut]), *parts[cut:])
+    if len(parts) != count:
+        raise ScalarError(f"{len(parts)} values for {count} names")
+    return parts
 
 
 def parts(value: Any, name: str, open_params: Container[Node]) -> tuple[Any, ...]:

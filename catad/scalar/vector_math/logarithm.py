@@ -136,4 +136,4 @@ def logarithms(f: Format) -> Mapping[str, ScalarFunction]:
         return x if a < f.tiny else np.copysign(inside, x)
 
     named = {"log2": log2, "log10": log10}
-    return named | {one.__name__: one for one in (log, log1p, logaddexp, asinh, acosh, atanh)}
+    return named | {one.__name__: one for one in (parted, log, log1p, logaddexp, asinh, acosh, atanh)}

@@ -13,7 +13,8 @@ from fractions import Fraction
 import numpy as np
 
 from catad.scalar.vector_math.exponential import exponentials
-from catad.scalar.vector_math.formats import LN2, Format, Number, ScalarFunction, bits, fma, of_bits, polynomial
+from catad.scalar.vector_math.formats import LN2, Format, Number, ScalarFunction, fma, polynomial
+from catad.scalar.vector_math.logarithm import logarithms
 
 P = {
     "float32": (0.39999998, 0.28571889, 0.22184244, 0.19481295),
@@ -35,20 +36,14 @@ P = {
 def power(f: Format) -> Mapping[str, ScalarFunction]:
     """The functions of this file in one format."""
     p = P[f.name]
-    root = f.image(0.7071067811865476)
-    lift = 2.0**f.digits
     ln2_high, ln2_low = f.short_parts(LN2)
     root_high, root_low = f.parts(Fraction(1, 3), 2)
     third_high, third_low = f.parts(Fraction(2, 3), 2)
-    exp_in_two_parts = exponentials(f)["exp_in_two_parts"]
+    exp_in_two_parts, parted = exponentials(f)["exp_in_two_parts"], logarithms(f)["parted"]
 
     def logarithm(x: Number) -> tuple[Number, Number]:
         """The logarithm of a positive finite number, in two parts."""
-        small = x < f.least
-        image = bits(x * lift if small else x)
-        k = (image - root) >> f.shift
-        e = of_bits(k + f.magic_bits) - (f.magic + f.digits if small else f.magic)
-        m = of_bits(image - (k << f.shift)) - 1.0
+        e, m = parted(x)
         below = 2.0 + m
         inverse = 1.0 / below
         s = m * inverse

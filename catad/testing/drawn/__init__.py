@@ -15,15 +15,14 @@ The idea of checking a compiler on drawn programs against a second meaning is th
 *Finding and Understanding Bugs in C Compilers*, 2011.
 """
 
-from catad.testing.drawn.functions import DrawnFunction, FunctionFailure, draw_function, run_functions
+from catad.testing.drawn.functions import DrawnFunction, draw_function, run_functions
 from catad.testing.drawn.programs import Program, draw_program
-from catad.testing.drawn.running import Tally
-from catad.testing.drawn.runs import Failure, failures_of, run
+from catad.testing.drawn.running import Failure, Tally
+from catad.testing.drawn.runs import failures_of, run
 
 __all__ = [
     "DrawnFunction",
     "Failure",
-    "FunctionFailure",
     "Program",
     "Tally",
     "draw_function",

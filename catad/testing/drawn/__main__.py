@@ -6,10 +6,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from catad.testing.drawn.functions import FunctionFailure, draw_function, examined, run_functions, shares
+from catad.testing.drawn.functions import draw_function, examined, run_functions, shares
 from catad.testing.drawn.programs import draw_program
-from catad.testing.drawn.running import Tally
-from catad.testing.drawn.runs import Failure, failures_of, run
+from catad.testing.drawn.running import Failure, Tally
+from catad.testing.drawn.runs import failures_of, run
 
 
 def main() -> int:
@@ -36,7 +36,7 @@ def main() -> int:
 
 def one(seed: int, number: int, is_function: bool) -> int:
     """Check one program or function, and print it."""
-    failures: Sequence[Failure | FunctionFailure]
+    failures: Sequence[Failure]
     if is_function:
         drawn = draw_function(seed, number)
         failures, count = examined(drawn)

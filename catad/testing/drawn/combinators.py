@@ -12,7 +12,8 @@ import numpy as np
 import catad as ct
 from catad.testing.drawn import meaning as plain
 from catad.testing.drawn.meaning import Leaves, Operator
-from catad.testing.drawn.steps import Generator, Maker, Step, squash
+from catad.testing.drawn.steps import Generator, Maker, Step, squash, suits, with_axis
+from catad.testing.vocabulary import affine, times
 
 
 @dataclass(frozen=True)
@@ -61,14 +62,6 @@ def _contracting(n: int) -> tuple[ct.D, Any]:
     return ct.cross(term, ct.id), lambda xp, xs: (*meant(xp, xs[:1]), xs[1])
 
 
-def _times(a: float, b: float) -> float:
-    return a * b
-
-
-def _affine(f: tuple[float, float], g: tuple[float, float]) -> tuple[float, float]:
-    return f[0] * g[0], f[1] * g[0] + g[1]
-
-
 def _saturating(a: float, b: float) -> float:
     return min(a + b, 0.75)
 
@@ -83,14 +76,14 @@ def _positive(n: int) -> tuple[ct.D, Any]:
 
 JOININGS = (
     Joining("add", ct.add, 0.0, lambda xp, a, b: (a[0] + b[0],), _thinned, inverse=ct.sub),
-    Joining("mul", _times, 1.0, lambda xp, a, b: (a[0] * b[0],), _about_one, inverse=lambda whole, x: whole / x),
+    Joining("mul", times, 1.0, lambda xp, a, b: (a[0] * b[0],), _about_one, inverse=lambda whole, x: whole / x),
     Joining("maximum", ct.maximum, -np.inf, lambda xp, a, b: (xp.maximum(a[0], b[0]),), _kept, smooth=False),
     Joining("minimum", ct.minimum, np.inf, lambda xp, a, b: (xp.minimum(a[0], b[0]),), _kept, smooth=False),
     Joining("logaddexp", ct.logaddexp, -np.inf, lambda xp, a, b: (xp.logaddexp(a[0], b[0]),), _kept),
     Joining("map", _saturating, 0.0, lambda xp, a, b: (xp.minimum(a[0] + b[0], 0.75),), _positive, smooth=False),
 )
 ON_PAIRS = (
-    Joining("map", _affine, (1.0, 0.0), lambda xp, f, g: (f[0] * g[0], f[1] * g[0] + g[1]), _contracting),
+    Joining("map", affine, (1.0, 0.0), lambda xp, f, g: (f[0] * g[0], f[1] * g[0] + g[1]), _contracting),
     Joining("map", _sums, (0.0, 0.0), lambda xp, a, b: (a[0] + b[0], a[1] + b[1]), _kept),
 )
 
@@ -104,10 +97,9 @@ def _traced(x: Any) -> bool:
     return bool(x.shape[0] <= 16)
 
 
-def scans(rng: Generator, x: Any) -> Step | None:
+@with_axis
+def scans(rng: Generator, x: Any) -> Step:
     """A scan by some operator along some axis, forwards or backwards, inclusive or exclusive."""
-    if not x.ndim:
-        return None
     by, axis = _any(rng, JOININGS), int(rng.integers(-x.ndim, x.ndim))
     exclusive, reverse = bool(rng.integers(2)) and by.word in ("add", "mul"), bool(rng.integers(2))
     before, meant = by.before(x.shape[axis])
@@ -121,10 +113,9 @@ def scans(rng: Generator, x: Any) -> Step | None:
     return Step(("scan", by.word), term, meaning, by.smooth, _traced(x))
 
 
+@with_axis
 def folds(rng: Generator, x: Any) -> Step | None:
     """A fold by some operator along some axis."""
-    if not x.ndim:
-        return None
     by, axis = _any(rng, JOININGS), int(rng.integers(-x.ndim, x.ndim))
     if x.shape[axis] == 0 and np.isinf(by.empty[0]):
         return None
@@ -137,10 +128,9 @@ def folds(rng: Generator, x: Any) -> Step | None:
     return Step(("fold", by.word), before >> ct.fold(op, neutral, axis=axis), meaning, by.smooth, _traced(x))
 
 
-def pair_scans(rng: Generator, x: Any, y: Any) -> Step | None:
+@suits(lambda x, y: x.ndim > 0 and x.shape == y.shape)
+def pair_scans(rng: Generator, x: Any, y: Any) -> Step:
     """A scan or a fold of pairs of numbers."""
-    if not x.ndim or x.shape != y.shape:
-        return None
     by = _any(rng, ON_PAIRS)
     before, meant = by.before(x.shape[0])
     if rng.integers(2):
@@ -152,19 +142,17 @@ def pair_scans(rng: Generator, x: Any, y: Any) -> Step | None:
     return Step(("fold",), term, meaning, by.smooth, _traced(x), outputs=2)
 
 
-def recurrences(rng: Generator, x: Any, y: Any) -> Step | None:
+@suits(lambda x, y: x.ndim > 0 and x.shape == y.shape)
+def recurrences(rng: Generator, x: Any, y: Any) -> Step:
     """A linear recurrence whose factors are less than 1."""
-    if not x.ndim or x.shape != y.shape:
-        return None
     before, meant = _contracting(0)
     meaning = lambda xp, ys: (plain.recurrence(xp, *meant(xp, ys)),)  # noqa: E731
     return Step(("recurrence",), before >> ct.recurrence, meaning, True, _traced(x))
 
 
+@with_axis
 def histograms(rng: Generator, x: Any) -> Step | None:
     """Folds by bin, of numbers or rows, by a constant index of which some are out of range."""
-    if not x.ndim:
-        return None
     by, n = _any(rng, JOININGS), x.shape[0]
     bins = int(rng.choice([1, 3, 31]))
     index = rng.integers(-1, bins + 1, n).astype(str(rng.choice(["int64", "int32", "int16"])))
@@ -180,10 +168,9 @@ def histograms(rng: Generator, x: Any) -> Step | None:
     return Step(("histogram", by.word), term, meaning, by.smooth, _traced(x))
 
 
+@suits(lambda x, y: x.ndim > 0 and y.ndim == x.ndim and y.shape[1:] == x.shape[1:])
 def reductions_onto(rng: Generator, x: Any, y: Any) -> Step | None:
     """Folds by bin onto the rows of another array."""
-    if not x.ndim or y.ndim != x.ndim or y.shape[1:] != x.shape[1:]:
-        return None
     by = _any(rng, JOININGS)
     index = rng.integers(-1, x.shape[0] + 1, y.shape[0])
     if by.word == "mul" or by.op is _saturating:
@@ -199,10 +186,9 @@ def reductions_onto(rng: Generator, x: Any, y: Any) -> Step | None:
     return Step(("reduce_by_index", by.word), term, meaning, by.smooth, _traced(y))
 
 
-def segments(rng: Generator, x: Any) -> Step | None:
+@suits(lambda x: x.ndim > 0 and x.shape[0] > 0)
+def segments(rng: Generator, x: Any) -> Step:
     """Scans and folds of segments, by flags or by lengths."""
-    if not x.ndim or not x.shape[0]:
-        return None
     by, n = _any(rng, JOININGS[:4]), x.shape[0]
     before, meant = by.before(n)
     op, neutral = by.chosen(rng)
@@ -227,10 +213,9 @@ def segments(rng: Generator, x: Any) -> Step | None:
     return Step(("segmented_fold", by.word), term, folded, by.smooth, _traced(x))
 
 
-def stencils(rng: Generator, x: Any) -> Step | None:
+@suits(lambda x: x.ndim > 0 and x.shape[0] >= 3)
+def stencils(rng: Generator, x: Any) -> Step:
     """A function of the neighbours of each entry."""
-    if not x.ndim or x.shape[0] < 3:
-        return None
     boundary: Any = str(rng.choice(["zero", "wrap", "reflect"]))
     fn = lambda a, b, c: 0.5 * a * b - 0.25 * c  # noqa: E731
     term = ct.stencil(fn, (-1, 0, 2), boundary=boundary)
@@ -254,10 +239,9 @@ def iterates(rng: Generator, x: Any) -> Step:
     return Step(("iterate",), ct.iterate(body, n, memory=memory), meaning)
 
 
-def sweeps(rng: Generator, x: Any) -> Step | None:
+@suits(lambda x: x.ndim > 0 and x.shape[0] > 0)
+def sweeps(rng: Generator, x: Any) -> Step:
     """A loop over rows: a state that reads the first row at each step, and the states before each step."""
-    if not x.ndim or not x.shape[0]:
-        return None
     n, reverse = x.shape[0], bool(rng.integers(2))
     body = ct.map(lambda s, g, u: (0.5 * s + np.sin(u) * g, s * u))
     first = ct.slice(0, 1) >> ct.sum(axis=0)
@@ -286,10 +270,9 @@ def choices(rng: Generator, x: Any) -> Step:
     return Step(("choose",), term, meaning, False, False)
 
 
-def while_loops(rng: Generator, x: Any) -> Step | None:
+@suits(lambda x: x.ndim <= 1)
+def while_loops(rng: Generator, x: Any) -> Step:
     """Halved until it is small: the number of steps depends on the numbers."""
-    if x.ndim > 1:
-        return None
     size = ct.square >> ct.sum() >> ct.map(lambda s: s > 1.0)
 
     def meaning(xp: Any, ys: Leaves) -> Leaves:
@@ -307,10 +290,9 @@ def checkpoints(rng: Generator, x: Any) -> Step:
     return Step(("checkpoint",), term, lambda xp, ys: (xp.sin(ys[0]) ** 2 + xp.sin(ys[0]),))
 
 
-def mapped_terms(rng: Generator, x: Any) -> Step | None:
+@suits(lambda x: x.ndim == 2 and x.shape[0] > 0)
+def mapped_terms(rng: Generator, x: Any) -> Step:
     """A term for each row."""
-    if x.ndim != 2 or not x.shape[0]:
-        return None
     if rng.integers(2):
         scale = 1.0 / max(1, x.shape[1])
         term = ct.map(ct.fork(ct.id, ct.sum() >> scale * ct.id) >> ct.sub)

@@ -9,18 +9,19 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 import catad as ct
 from catad import errors
 from catad.testing.drawn.checks import Disagreement
-from catad.testing.drawn.running import Tally, TimeIsUp, repeated, within
+from catad.testing.drawn.running import Failure, Tally, TimeIsUp, failures, repeated, within
 from catad.testing.drawn.shorter import shortened
 from catad.testing.drawn.slopes import slopes, weighed
 from catad.testing.drawn.sources import Statements
 from catad.testing.functions import LAWS_OF_FUNCTIONS, check_function
+from catad.testing.values import direction
 from catad.traced.function import function
 
 ENGINES = ("reference", "cpu", "auto")
@@ -39,6 +40,7 @@ _MOVES = 4  # points some units in the last place away, which say what rounding 
 class DrawnFunction:
     """The text of a module with a function `f`, its arguments, and how it is traced; drawn again by the seed and the number."""
 
+    kind: ClassVar[str] = "function"
     seed: int
     number: int
     text: str
@@ -68,6 +70,10 @@ class DrawnFunction:
         exec(compile(text, name, "exec", dont_inherit=True), scope)
         made: Callable[..., Any] = scope["f"]
         return made
+
+    def shown(self, check: str) -> list[str]:
+        """The lines of the script for a check."""
+        return self.script(check).splitlines()
 
     def script(self, check: str = "") -> str:
         """The text of a module that prints what NumPy and catad make of the function, and its gradient, or checks a law."""
@@ -121,22 +127,6 @@ def draw_function(seed: int, number: int) -> DrawnFunction:
     writer = Statements(choose)
     text = writer.module()
     return DrawnFunction(seed, number, text, choose(DTYPES), choose(UNROLL), choose([False, True]), frozenset(writer.said))
-
-
-@dataclass(frozen=True)
-class FunctionFailure:
-    """A function, what does not hold, and how."""
-
-    program: DrawnFunction
-    check: str
-    error: Exception
-    beside: tuple[str, ...] = ()  # what else does not hold
-
-    def report(self) -> str:
-        p = self.program
-        said = f"  {type(self.error).__name__}: {self.error}".replace("\n", "\n  ")
-        title = f"function {p.number} of seed {p.seed} fails: {', '.join([self.check, *self.beside])}"
-        return "\n".join([title, said, *["  " + line for line in p.script(self.check).splitlines()]])
 
 
 Law = Callable[[], None]
@@ -203,8 +193,7 @@ class _Examination:
         rng = np.random.default_rng([drawn.seed, drawn.number, 2])
         with ct.use_engine("reference"):
             results = self.f(*drawn.arguments())
-        weights = tuple([_direction(rng, y) for y in results])
-        along = tuple([_direction(rng, x) for x in drawn.arguments()])
+        weights, along = (tuple([direction(rng, ct.space_of(x)) for x in part]) for part in (results, drawn.arguments()))
         found = slopes(self.fn, drawn.arguments(), weights)
         self.count[SLOPES] += sum([known.size for known in found.known])
         self.count[COMPARED] += sum([int(known.sum()) for known in found.known])
@@ -246,12 +235,6 @@ class _Examination:
             raise Disagreement(f"the weighed tangent is {got!r}, and differences of NumPy's results say {expected!r}")
 
 
-def _direction(rng: np.random.Generator, x: Any) -> Any:
-    """A tangent at a result or an argument; `()` for one of integers."""
-    x = np.asarray(x)
-    return rng.normal(size=x.shape).astype(x.dtype) if x.dtype.kind == "f" else ()
-
-
 def _near(a: Any, b: Any, tolerance: float) -> bool:
     """Numbers up to rounding of the largest one, or of 1, of which what is small may be left; NaN and infinities in the same
     places."""
@@ -261,27 +244,21 @@ def _near(a: Any, b: Any, tolerance: float) -> bool:
     return bool(np.allclose(a, b, rtol=tolerance, atol=tolerance * largest, equal_nan=True))
 
 
-def examined(drawn: DrawnFunction, only: str | None = None, limit: float = LIMIT) -> tuple[list[FunctionFailure], Counter[str]]:
+def examined(drawn: DrawnFunction, only: str | None = None, limit: float = LIMIT) -> tuple[list[Failure], Counter[str]]:
     """What is wrong with a function, and counts: of its outcome, and of its slopes. All is checked, or what `only` names."""
-    failures: list[FunctionFailure] = []
-    found = _Examination(drawn)
-
+    found, wrong = _Examination(drawn), list[Failure]()
     try:
         with within(limit), np.errstate(all="ignore"):
-            for name, law in found.laws():
-                if only in (None, name):
-                    try:
-                        law()
-                    except Exception as error:  # whatever it is, it is a finding
-                        failures.append(FunctionFailure(drawn, name, error))
+            for failure in failures(drawn, found.laws(), only):
+                wrong.append(failure)
     except TimeIsUp:
-        failures.append(FunctionFailure(drawn, "time", TimeoutError(f"the checks do not end in {limit:.0f} seconds")))
+        wrong.append(Failure(drawn, "time", TimeoutError(f"the checks do not end in {limit:.0f} seconds")))
     except Exception as error:
-        failures.append(FunctionFailure(drawn, type(error).__name__, error))
-    return failures, found.count + Counter(["failed" if failures else found.same])
+        wrong.append(Failure(drawn, type(error).__name__, error))
+    return wrong, found.count + Counter(["failed" if wrong else found.same])
 
 
-def smaller(failure: FunctionFailure) -> FunctionFailure:
+def smaller(failure: Failure) -> Failure:
     """The same failure of a shorter text, as far as that is found in time."""
     found = failure
 
@@ -307,7 +284,7 @@ def smaller(failure: FunctionFailure) -> FunctionFailure:
     return replace(found, beside=failure.beside)
 
 
-def _kind(failure: FunctionFailure) -> Any:
+def _kind(failure: Failure) -> Any:
     """What kind of error it is: of a law that does not hold, whether by NaN."""
     return type(failure.error), "nan" in str(failure.error).split(", and")[0]
 
@@ -321,9 +298,9 @@ def run_functions(
     """
 
     def one(number: int, tally: Tally) -> None:
-        failures, count = examined(draw_function(seed, number))
-        if failures:
-            tally.failures.append(replace(failures[0], beside=tuple([other.check for other in failures[1:]])))
+        wrong, count = examined(draw_function(seed, number))
+        if wrong:
+            tally.failures.append(replace(wrong[0], beside=tuple([other.check for other in wrong[1:]])))
             tally.failures[-1] = smaller(tally.failures[-1])
         tally.words.update(count)
 

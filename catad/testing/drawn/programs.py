@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -72,6 +72,7 @@ def _flat(taken: ct.D, outputs: int, others: list[ct.D]) -> ct.D:
 class Program:
     """A drawn program at a point, with its name: the seed and the number that draw it again."""
 
+    kind: ClassVar[str] = "program"
     seed: int
     number: int
     point: Point
@@ -107,6 +108,13 @@ class Program:
     def words(self) -> set[str]:
         """The public names in it."""
         return {word for p in self.placed for word in p.step.words}
+
+    def shown(self, check: str) -> list[str]:
+        """The lines that say what the program is, and how to check it again."""
+        pairs = zip(self.point.ordinary, self.point.layouts, strict=True)
+        at = ", ".join([f"{x.dtype}{list(x.shape)} {how}" for x, how in pairs])
+        again = f"python -m catad.testing.drawn --seed {self.seed} --program {self.number}"
+        return [f"at:    {at}", f"term:  {self.term}", f"again: {again}"]
 
     def without(self, k: int) -> Program | None:
         """The program without its step k, where that step leaves the number of arrays as it is."""

@@ -1,4 +1,4 @@
-"""Repeating checks up to a number of programs or of seconds; the end comes in time, also in the middle of a check."""
+"""What fails of drawn programs and functions; checks repeated up to a number of them or of seconds, in the middle of one, too."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import _thread
 import signal
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic, sleep
@@ -20,6 +20,33 @@ class Tally:
     programs: int = 0
     failures: list[Any] = field(default_factory=list)
     words: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A program or a function, what does not hold of it, and how; `beside` names what else does not."""
+
+    program: Any
+    check: str
+    error: Exception
+    beside: tuple[str, ...] = ()
+
+    def report(self) -> str:
+        """What to read and what to run again."""
+        p = self.program
+        said = f"{type(self.error).__name__}: {self.error}".splitlines()
+        title = f"{p.kind} {p.number} of seed {p.seed} fails: {', '.join([self.check, *self.beside])}"
+        return "\n".join([title, *["  " + line for line in (*said, *p.shown(self.check))]])
+
+
+def failures(program: Any, laws: Iterable[tuple[str, Callable[[], None]]], only: str | None) -> Iterator[Failure]:
+    """The laws that do not hold: of all, or of the one that `only` names."""
+    for name, law in laws:
+        if only in (None, name):
+            try:
+                law()
+            except Exception as error:  # whatever it is, it is a finding
+                yield Failure(program, name, error)
 
 
 class TimeIsUp(BaseException):

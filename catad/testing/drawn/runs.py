@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 
 from catad.testing.drawn.checks import CHECKS
 from catad.testing.drawn.peers import check_peer, there
 from catad.testing.drawn.points import SIZES, Point
 from catad.testing.drawn.programs import Program, draw_program
-from catad.testing.drawn.running import Tally, repeated
+from catad.testing.drawn.running import Failure, Tally, failures, repeated
 
 
 def all_checks() -> dict[str, Callable[[Program], None]]:
@@ -17,40 +18,9 @@ def all_checks() -> dict[str, Callable[[Program], None]]:
     return {**CHECKS, "JAX": check_peer} if there() else dict(CHECKS)
 
 
-@dataclass(frozen=True)
-class Failure:
-    """A program, the check that it fails, and how."""
-
-    program: Program
-    check: str
-    error: Exception
-
-    def report(self) -> str:
-        """The report: what to read and what to run again."""
-        p = self.program
-        arrays = ", ".join(
-            f"{x.dtype}{list(x.shape)} {how}" for x, how in zip(p.point.ordinary, p.point.layouts, strict=True)
-        )
-        return "\n".join(
-            [
-                f"program {p.number} of seed {p.seed} fails the check of {self.check}",
-                f"  {type(self.error).__name__}: {self.error}".replace("\n", "\n  "),
-                f"  at:    {arrays}",
-                f"  term:  {p.term}",
-                f"  again: python -m catad.testing.drawn --seed {p.seed} --program {p.number}",
-            ]
-        )
-
-
 def failures_of(program: Program, only: str | None = None) -> Iterator[Failure]:
     """The checks that a program fails."""
-    for name, check in all_checks().items():
-        if only is not None and name != only:
-            continue
-        try:
-            check(program)
-        except Exception as error:  # whatever it is, it is a finding
-            yield Failure(program, name, error)
+    return failures(program, [(name, partial(check, program)) for name, check in all_checks().items()], only)
 
 
 def smaller(failure: Failure) -> Failure:

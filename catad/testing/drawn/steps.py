@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,6 +35,23 @@ class Step:
 
 
 Maker = Callable[..., Step | None]  # of a generator and one or two arrays; None where these do not suit
+
+
+def suits(test: Callable[..., bool]) -> Callable[[Maker], Maker]:
+    """Decorator of a maker: it makes a step of arrays that pass a test."""
+
+    def decorated(maker: Maker) -> Maker:
+        @functools.wraps(maker)
+        def made(rng: Generator, *xs: Any) -> Step | None:
+            return maker(rng, *xs) if test(*xs) else None
+
+        return made
+
+    return decorated
+
+
+with_axis = suits(lambda x, *others: x.ndim > 0)
+
 
 # -- words of one number: the function of NumPy, or a name of `math`; where they are smooth
 
@@ -89,6 +107,19 @@ def within(x: Any, low: float, high: float) -> bool:
     return bool(x.size == 0 or (x.min() >= low and x.max() <= high))
 
 
+def broadcast(*xs: Any) -> bool:
+    """True where the shapes of arrays broadcast to one of at most the size of the largest, or to a small one."""
+    try:
+        shape = np.broadcast_shapes(*(x.shape for x in xs))
+    except ValueError:
+        return False
+    most: int = max(1000, *(x.size for x in xs))
+    return math.prod(shape) <= most
+
+
+that_broadcast = suits(broadcast)
+
+
 def one_word(name: str) -> Maker:
     """A word of one number, behind a squash where an array leaves its range."""
     if name in BY_FORMULA:
@@ -121,9 +152,8 @@ def pair_word(name: str) -> Maker:
             return x - xp.rint(x / y) * y
         return getattr(xp, NUMPY_NAMES.get(name, name))(x, y)
 
-    def make(rng: Generator, *xs: Any) -> Step | None:
-        if not broadcast(*xs):
-            return None
+    @that_broadcast
+    def make(rng: Generator, *xs: Any) -> Step:
         if side is None:
             return Step((name,), getattr(ct, name), lambda xp, ys: (formula(xp, *ys),), smooth)
         before, meant = squash(0.5, 2.5)
@@ -141,25 +171,13 @@ def pair_word(name: str) -> Maker:
 def comparison(name: str) -> Maker:
     """A choice between two arrays by comparing them."""
 
-    def make(rng: Generator, *xs: Any) -> Step | None:
-        if not broadcast(*xs):
-            return None
-
+    @that_broadcast
+    def make(rng: Generator, *xs: Any) -> Step:
         term = ct.fork(getattr(ct, name), ct.exl, ct.exr) >> ct.where
         called = NUMPY_NAMES[name]
         return Step((name, "where"), term, lambda xp, ys: (xp.where(getattr(xp, called)(*ys), *ys),), False)
 
     return make
-
-
-def broadcast(*xs: Any) -> bool:
-    """True where the shapes of arrays broadcast to one of at most the size of the largest, or to a small one."""
-    try:
-        shape = np.broadcast_shapes(*(x.shape for x in xs))
-    except ValueError:
-        return False
-    most: int = max(1000, *(x.size for x in xs))
-    return math.prod(shape) <= most
 
 
 # -- plain Python functions, as users write them; each is its own meaning
@@ -216,9 +234,8 @@ FUNCTIONS_OF_TWO = (_pair, _nested)
 def function_of(fn: Callable[..., float], count: int) -> Maker:
     """A map of a Python function, called number by number for its meaning."""
 
-    def make(rng: Generator, *xs: Any) -> Step | None:
-        if not broadcast(*xs):
-            return None
+    @that_broadcast
+    def make(rng: Generator, *xs: Any) -> Step:
         return Step(("map",), ct.map(fn), plain.one_by_one(fn), fn is _smooth, False)
 
     return make
@@ -233,10 +250,9 @@ def clip(rng: Generator, x: Any) -> Step:
     return Step(("clip", "const"), term, lambda xp, ys: (xp.clip(ys[0], -0.75, 0.5),), False)
 
 
-def fma(rng: Generator, x: Any, y: Any) -> Step | None:
+@that_broadcast
+def fma(rng: Generator, x: Any, y: Any) -> Step:
     """A product and a sum at once."""
-    if not broadcast(x, y):
-        return None
     term = ct.fork(ct.exl, ct.exr, ct.exl) >> ct.fma
     return Step(("fma",), term, lambda xp, ys: (ys[0] * ys[1] + ys[0],))
 

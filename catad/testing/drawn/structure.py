@@ -9,7 +9,7 @@ import numpy as np
 import catad as ct
 from catad.testing.drawn import meaning as plain
 from catad.testing.drawn.meaning import Meaning
-from catad.testing.drawn.steps import Generator, Maker, Step
+from catad.testing.drawn.steps import Generator, Maker, Step, suits, with_axis
 
 SMALL = 1000  # entries that a result may always have
 
@@ -24,10 +24,9 @@ def axis_of(rng: Generator, x: Any) -> int:
     return int(rng.integers(-x.ndim, x.ndim))
 
 
-def sums(rng: Generator, x: Any) -> Step | None:
+@with_axis
+def sums(rng: Generator, x: Any) -> Step:
     """A sum over all axes or over one, with or without its axis kept; scaled to the size of an entry."""
-    if not x.ndim:
-        return None
     keep = bool(rng.integers(2))
     axis = None if rng.integers(3) == 0 else axis_of(rng, x)
     scale = 1.0 / max(1, x.size if axis is None else x.shape[axis])
@@ -44,26 +43,23 @@ def reshapes(rng: Generator, x: Any) -> Step:
     return of("reshape", ct.reshape(shape), lambda xp, x: x.reshape(shape))
 
 
-def transposes(rng: Generator, x: Any) -> Step | None:
+@suits(lambda x: x.ndim >= 2)
+def transposes(rng: Generator, x: Any) -> Step:
     """The axes in another order."""
-    if x.ndim < 2:
-        return None
     axes = tuple(int(a) for a in rng.permutation(x.ndim))
     return of("transpose", ct.transpose(axes), lambda xp, x: xp.transpose(x, axes))
 
 
-def flips(rng: Generator, x: Any) -> Step | None:
+@with_axis
+def flips(rng: Generator, x: Any) -> Step:
     """An axis backwards."""
-    if not x.ndim:
-        return None
     axis = axis_of(rng, x)
     return of("flip", ct.flip(axis=axis), lambda xp, x: xp.flip(x, axis))
 
 
-def slices(rng: Generator, x: Any) -> Step | None:
+@with_axis
+def slices(rng: Generator, x: Any) -> Step:
     """Part of an axis, forwards or backwards."""
-    if not x.ndim:
-        return None
     axis = axis_of(rng, x)
     bounds = [
         (1, None, None),
@@ -82,20 +78,18 @@ def slices(rng: Generator, x: Any) -> Step | None:
     return of("slice", ct.slice(start, stop, step, axis=axis), meaning)
 
 
-def pads(rng: Generator, x: Any) -> Step | None:
+@with_axis
+def pads(rng: Generator, x: Any) -> Step:
     """Entries added at both ends of an axis."""
-    if not x.ndim:
-        return None
     axis, before, after = axis_of(rng, x) % x.ndim, int(rng.integers(0, 3)), int(rng.integers(0, 3))
     value = float(rng.integers(-1, 2)) / 2.0
     width = [(before, after) if a == axis else (0, 0) for a in range(x.ndim)]
     return of("pad", ct.pad(before, after, value, axis=axis), lambda xp, x: xp.pad(x, width, constant_values=value))
 
 
-def copies(rng: Generator, x: Any) -> Step | None:
+@suits(lambda x: x.size <= SMALL)
+def copies(rng: Generator, x: Any) -> Step:
     """The whole array twice, or a broadcast along a new axis."""
-    if x.size > SMALL:
-        return None
     if rng.integers(2):
         return of("replicate", ct.replicate(2), lambda xp, x: xp.stack([x, x]))
     shape = (2, *x.shape)
@@ -107,18 +101,16 @@ def index_for(rng: Generator, rows: int, count: int, out: bool) -> Any:
     return rng.integers(-1 if out else 0, rows + 1 if out else max(rows, 1), count)
 
 
-def gathers(rng: Generator, x: Any) -> Step | None:
+@suits(lambda x: x.ndim > 0 and x.shape[0] > 0)
+def gathers(rng: Generator, x: Any) -> Step:
     """Rows read by a constant index."""
-    if not x.ndim or not x.shape[0]:
-        return None
     index = index_for(rng, x.shape[0], min(x.shape[0] + 1, 5000), out=False).astype(str(rng.choice(["int64", "int32"])))
     return of("gather const", ct.fork(ct.id, ct.const(index)) >> ct.gather, lambda xp, x: x[index])
 
 
-def scatters(rng: Generator, x: Any) -> Step | None:
+@with_axis
+def scatters(rng: Generator, x: Any) -> Step:
     """Rows written or added by a constant index, of which some fall outside."""
-    if not x.ndim:
-        return None
     index = index_for(rng, x.shape[0], x.shape[0], out=True)
     if rng.integers(2):
         term = ct.fork(ct.id, ct.const(index), ct.neg) >> ct.scatter
@@ -128,10 +120,9 @@ def scatters(rng: Generator, x: Any) -> Step | None:
     return of("scatter_add", term, lambda xp, x: plain.histogram(xp, add, 0.0, x.shape[0], index, xp.sin(x), onto=x))
 
 
-def sorts(rng: Generator, x: Any) -> Step | None:
+@with_axis
+def sorts(rng: Generator, x: Any) -> Step:
     """Sorted along an axis."""
-    if not x.ndim:
-        return None
     axis = axis_of(rng, x)
     if x.ndim == 1 and rng.integers(2):
         term = ct.fork(ct.id, ct.argsort()) >> ct.gather
@@ -139,10 +130,9 @@ def sorts(rng: Generator, x: Any) -> Step | None:
     return of("sort", ct.sort(axis=axis), lambda xp, x: xp.sort(x, axis=axis), smooth=False)
 
 
-def numbered(rng: Generator, x: Any) -> Step | None:
+@suits(lambda x: x.ndim == 1 and x.size > 0)
+def numbered(rng: Generator, x: Any) -> Step:
     """Times numbers generated from the position."""
-    if x.ndim != 1 or not x.size:
-        return None
     n = int(x.shape[0])
     if rng.integers(2):
         term = ct.fork(ct.id, ct.iota(n) >> ct.astype(np.float64) >> (1.0 / n) * ct.id) >> ct.mul
@@ -151,10 +141,9 @@ def numbered(rng: Generator, x: Any) -> Step | None:
     return of("generate", term, lambda xp, x: x + 1.0 / (1.0 + xp.arange(n)))
 
 
-def weighed(rng: Generator, x: Any) -> Step | None:
+@suits(lambda x: x.ndim == 1 and 0 < x.size <= SMALL)
+def weighed(rng: Generator, x: Any) -> Step:
     """A constant linear map, lifted: a diagonal, or a small dense matrix."""
-    if x.ndim != 1 or not 0 < x.size <= SMALL:
-        return None
     n = x.size
     if rng.integers(2) or n > 70:
         d = np.round(rng.uniform(-1, 1, n), 2)
@@ -163,10 +152,9 @@ def weighed(rng: Generator, x: Any) -> Step | None:
     return of("lift", ct.astype(np.float64) >> ct.lift(ct.linear.dense(m)), lambda xp, x: xp.asarray(m) @ x)
 
 
+@suits(lambda x, y: 0 < x.ndim <= 2 and 0 < y.ndim <= 2 and x.shape[-1] == y.shape[0])
 def products(rng: Generator, x: Any, y: Any) -> Step | None:
     """A product of matrices or vectors whose axes fit."""
-    if not x.ndim or not y.ndim or x.ndim > 2 or y.ndim > 2 or x.shape[-1] != y.shape[0]:
-        return None
     if x.size * (y.size // max(1, y.shape[0])) > 300_000:
         return None
     scale = 1.0 / max(1, x.shape[-1])
@@ -175,20 +163,18 @@ def products(rng: Generator, x: Any, y: Any) -> Step | None:
     return Step(("matmul",), ct.matmul >> scale * ct.id, lambda xp, ys: (scale * (ys[0] @ ys[1]),))
 
 
-def pairings(rng: Generator, x: Any, y: Any) -> Step | None:
+@suits(lambda x, y: x.shape == y.shape and x.ndim == 2)
+def pairings(rng: Generator, x: Any, y: Any) -> Step:
     """Elementwise and row-wise contractions of two arrays of one shape."""
-    if x.shape != y.shape or x.ndim != 2:
-        return None
     scale = 1.0 / max(1, x.shape[1])
     if rng.integers(2):
         return Step(("einsum",), ct.einsum("ij,ij->i") >> scale * ct.id, lambda xp, ys: (scale * (ys[0] * ys[1]).sum(1),))
     return Step(("einsum",), ct.einsum("ij,ij->ji"), lambda xp, ys: ((ys[0] * ys[1]).T,))
 
 
-def joins(rng: Generator, x: Any, y: Any) -> Step | None:
+@suits(lambda x, y: x.ndim > 0 and x.shape[1:] == y.shape[1:] and x.ndim == y.ndim)
+def joins(rng: Generator, x: Any, y: Any) -> Step:
     """Two arrays one after the other, or on a new axis."""
-    if not x.ndim or x.shape[1:] != y.shape[1:] or x.ndim != y.ndim:
-        return None
     if x.shape == y.shape and x.ndim < 3 and rng.integers(2):
         axis = int(rng.integers(-1, 2))
         return Step(("stack",), ct.stack(axis=axis), lambda xp, ys: (xp.stack(list(ys), axis=axis),))

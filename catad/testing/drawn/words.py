@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import catad as ct
-from catad.testing.drawn.steps import Generator, Maker, Step
+from catad.testing.drawn.steps import Generator, Maker, Step, suits
 from catad.testing.drawn.structure import SMALL, axis_of, of
 
 
@@ -20,10 +20,9 @@ def _axes(rng: Generator, x: Any) -> Any:
     return chosen[0] if len(chosen) == 1 else chosen
 
 
+@suits(lambda x: x.size > 0)
 def reductions(rng: Generator, x: Any) -> Step | None:
     """A reduction that has a derivative, at the size of an entry."""
-    if not x.size:
-        return None
     name = str(rng.choice(["max", "min", "mean", "var", "std", "prod", "norm", "logsumexp"]))
     axis, keep = _axes(rng, x), bool(rng.integers(2))
     count = x.size if axis is None else int(np.prod([x.shape[k] for k in np.atleast_1d(axis)]))
@@ -48,10 +47,9 @@ def reductions(rng: Generator, x: Any) -> Step | None:
     return of(name, bent >> word, meaning, smooth=smooth)
 
 
-def decisions(rng: Generator, x: Any) -> Step | None:
+@suits(lambda x: x.size > 0)
+def decisions(rng: Generator, x: Any) -> Step:
     """Plus what has no derivative: whether an entry is large, and where the first one is."""
-    if not x.size:
-        return None
     name = str(rng.choice(["any", "all", "argmax", "argmin"]))
     scale = 1.0 / x.size
     term = ct.map(lambda x: x > 0.37) >> getattr(ct, name)() >> ct.astype(np.float64) >> scale * ct.id
@@ -62,10 +60,9 @@ def decisions(rng: Generator, x: Any) -> Step | None:
     return of(name, ct.fork(ct.id, term) >> ct.add, meaning, smooth=False, traced=False)
 
 
-def along_lines(rng: Generator, x: Any) -> Step | None:
+@suits(lambda x: x.ndim > 0 and x.size > 0)
+def along_lines(rng: Generator, x: Any) -> Step:
     """A scan along an axis, or a softmax."""
-    if not x.ndim or not x.size:
-        return None
     name = str(rng.choice(["cumsum", "cumprod", "softmax"]))
     axis = axis_of(rng, x)
     n = x.shape[axis]
@@ -78,10 +75,9 @@ def along_lines(rng: Generator, x: Any) -> Step | None:
     return of(name, near >> ct.cumprod(axis=axis), lambda xp, x: xp.cumprod(1.0 + xp.tanh(x) / n, axis=axis))
 
 
-def read_by_key(rng: Generator, x: Any) -> Step | None:
+@suits(lambda x: x.ndim > 0 and x.shape[0] > 0)
+def read_by_key(rng: Generator, x: Any) -> Step:
     """A part of an array, by a key that has an array of indices in it or none."""
-    if not x.ndim or not x.shape[0]:
-        return None
     keys: list[Any] = [slice(1, None), slice(None, None, -2), (None, slice(0, 1)), (Ellipsis, slice(None, -1)), -1]
     choice = int(rng.integers(len(keys) + 2))
     if choice < len(keys):
@@ -103,10 +99,9 @@ def _updated(xp: Any, x: Any, key: Any, v: Any, word: str) -> Any:
     return out
 
 
-def written_by_key(rng: Generator, x: Any, y: Any) -> Step | None:
+@suits(lambda x, y: x.shape == y.shape and x.ndim > 0 and x.shape[0] > 0)
+def written_by_key(rng: Generator, x: Any, y: Any) -> Step:
     """A part of one array written into another of its shape."""
-    if x.shape != y.shape or not x.ndim or not x.shape[0]:
-        return None
     word = str(rng.choice(["set", "add"]))
     if rng.integers(2):
         key: Any = [slice(1, None), slice(None, None, -2), 0][int(rng.integers(3))]
@@ -118,10 +113,9 @@ def written_by_key(rng: Generator, x: Any, y: Any) -> Step | None:
     return Step(("at", "arg", "const"), term, lambda xp, ys: (_updated(xp, ys[0], index, ys[1][index], word),))
 
 
+@suits(lambda x: x.ndim > 0 and 0 < x.size <= SMALL)
 def moves(rng: Generator, x: Any) -> Step | None:
     """The same entries in other places, or some of them again."""
-    if not x.ndim or not x.size or x.size > SMALL:
-        return None
     name = str(rng.choice(["roll", "squeeze", "expand_dims", "moveaxis", "diff", "tile", "repeat"]))
     axis = axis_of(rng, x)
     if name == "squeeze":
@@ -136,19 +130,17 @@ def moves(rng: Generator, x: Any) -> Step | None:
     return of(name, getattr(ct, name)(*given), lambda xp, x: getattr(xp, name)(x, *given))
 
 
-def pieces(rng: Generator, x: Any) -> Step | None:
+@suits(lambda x: x.ndim > 0 and 2 <= x.shape[0] <= 8)
+def pieces(rng: Generator, x: Any) -> Step:
     """Slices of an axis, put together again in another order."""
-    if not x.ndim or not 2 <= x.shape[0] <= 8:
-        return None
     if rng.integers(2):
         return of("unstack stack", ct.unstack() >> ct.stack(axis=-1), lambda xp, x: xp.moveaxis(x, 0, -1))
     return of("split concatenate", ct.split((1,)) >> ct.swap >> ct.concatenate(), lambda xp, x: xp.concatenate([x[1:], x[:1]]))
 
 
-def taken(rng: Generator, x: Any) -> Step | None:
+@suits(lambda x: x.ndim > 0 and x.size > 0)
+def taken(rng: Generator, x: Any) -> Step:
     """Entries along an axis at constant positions."""
-    if not x.ndim or not x.size:
-        return None
     axis = axis_of(rng, x)
     index = rng.integers(-x.shape[axis], x.shape[axis], int(rng.integers(1, 4)))
     term = ct.fork(ct.id, ct.const(index)) >> ct.take(axis)
@@ -161,10 +153,9 @@ def stopped(rng: Generator, x: Any) -> Step:
     return of("stop_gradient", ct.fork(ct.id, none) >> ct.add, lambda xp, x: x + 0.0)
 
 
+@suits(lambda x, y: x.size * y.size <= SMALL)
 def products(rng: Generator, x: Any, y: Any) -> Step | None:
     """NumPy's `dot` and `outer`."""
-    if x.size * y.size > SMALL:
-        return None
     if rng.integers(2):
         return Step(("outer",), ct.outer, lambda xp, ys: (xp.outer(*ys),))
     if (x.ndim and y.ndim and x.shape[-1] != y.shape[-2 if y.ndim > 1 else 0]) or x.ndim + y.ndim > 4:

@@ -90,10 +90,7 @@ def possible(value: Any) -> set[Buffer]:
 
 def reaches(region: Region, buffer: Buffer) -> bool:
     """True for an array that was made in a region or outside of it."""
-    at: Region | None = region
-    while at is not None and at is not buffer.region:
-        at = at.parent
-    return at is not None
+    return any(at is buffer.region for at in region.outward)
 
 
 def link(region: Region, give_up: GiveUp, arrays: Sequence[tuple[Traced, set[Buffer]]]) -> None:

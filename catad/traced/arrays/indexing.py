@@ -18,12 +18,13 @@ from catad.traced.arrays.masked import Masked, same_mask
 from catad.traced.arrays.operators import assign, fitted, operand
 from catad.traced.arrays.promotion import check_write
 from catad.traced.arrays.ragged import Ragged
-from catad.traced.arrays.ragged_ops import entry_of, filled
+from catad.traced.arrays.ragged_ops import entry_of, filled, selected
 from catad.traced.arrays.slicing import getitem as slice_of
 from catad.traced.arrays.slicing import has_traced_bounds
 from catad.traced.arrays.slicing import setitem as write_slice
 from catad.traced.arrays.stand_in import Traced, View, checked_array, computed, fresh, var_of
 from catad.traced.control.decisions import unroll_for
+from catad.traced.inlining import any_traced
 from catad.traced.names.making import from_nested
 from catad.traced.recorder import Var
 from catad.vector.indexing.at import at
@@ -64,7 +65,7 @@ def parsed(x: Traced, key: Any) -> Key:
     for part in key if isinstance(key, tuple) else (key,):
         if isinstance(part, Masked):
             raise errors.TraceError(errors.shape_depends_on_data("x[...] by a masked read"))
-        if isinstance(part, (list, tuple)) and _has_stand_in(part):
+        if isinstance(part, (list, tuple)) and any_traced(part):
             part = from_nested(x.trace_, part)
         if isinstance(part, Traced):
             constant = part.constant
@@ -114,11 +115,6 @@ def _check_bounds(x: Traced, parts: list[Any]) -> None:
         if isinstance(part, int) and not -x.shape[axis] <= part < x.shape[axis]:
             raise IndexError(f"index {part} is out of bounds for axis {axis} with size {x.shape[axis]}")
         axis += 1
-
-
-def _has_stand_in(part: Any) -> bool:
-    """True for a list in which a stand-in is."""
-    return isinstance(part, Traced) or (isinstance(part, (list, tuple)) and any(_has_stand_in(one) for one in part))
 
 
 def _bound(end: Any) -> Any:
@@ -185,8 +181,7 @@ def _masked(x: Traced, mask: Traced) -> Masked:
     """A masked read: where the mask is false the number 1."""
     if x.trace_.region is x.trace_.root:  # a mask that a loop has made of its steps alone
         unroll_for(x.trace_, mask.var_)
-    full = pointwise_where(x.trace_, _over(mask, x), x, 1)
-    return Masked(mask, full)
+    return Masked(mask, selected(x.trace_, _over(mask, x), x, 1))
 
 
 def _over(mask: Traced, x: Traced) -> Traced:
@@ -198,14 +193,6 @@ def _over(mask: Traced, x: Traced) -> Traced:
         shape = (*mask.shape, *[1] * (x.ndim - mask.ndim))
         var = computed(x.trace_.region, reshape(shape), var)
     return fresh(x.trace_, var)
-
-
-def pointwise_where(trace: Any, condition: Traced, a: Any, b: Any) -> Traced:
-    """`np.where` of a mask, in the dtype of a."""
-    dtype = a.dtype
-    b = np.asarray(b, dtype) if not isinstance(b, Traced) else b
-    made = computed(trace.region, where, (condition.var_, var_of(trace, a), var_of(trace, b)))
-    return fresh(trace, made)
 
 
 def setitem(x: Any, key: Any, value: Any) -> None:

@@ -6,7 +6,7 @@ array with the shape and the strides that NumPy's array would have, in bytes of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -140,13 +140,18 @@ def is_contiguous(x: Traced, order: str) -> bool | None:
     return None if found is None else bool(found.flags.c_contiguous if order == "C" else found.flags.f_contiguous)
 
 
+def parts_in(value: Any) -> Iterator[Any]:
+    """What is in nested lists, tuples and dicts, or the value itself."""
+    if isinstance(value, (list, tuple, dict)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from parts_in(part)
+    else:
+        yield value
+
+
 def arrays_in(value: Any) -> list[Any]:
     """The arrays of nested lists, tuples and dicts."""
-    if isinstance(value, dict):
-        value = tuple(value.values())
-    if isinstance(value, (list, tuple)):
-        return [one for part in value for one in arrays_in(part)]
-    return [value] if isinstance(value, (Traced, np.ndarray)) else []
+    return [part for part in parts_in(value) if isinstance(part, (Traced, np.ndarray))]
 
 
 def note(made: Any, given: Any, scattered: bool) -> None:

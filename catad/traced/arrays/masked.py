@@ -16,15 +16,16 @@ if TYPE_CHECKING:
     from catad.traced.recorder import Trace, Var
 
 
-class Masked:
-    """The entries of an array of the full shape that a mask selects."""
+class Part:
+    """Some entries of the array `full`; how many is not known."""
 
-    __slots__ = ("full", "mask")
+    __slots__ = ("full",)
     __array_priority__ = 1000.0
     __hash__ = None  # type: ignore[assignment]
+    full: Traced
+    if TYPE_CHECKING:  # `protocols.py` sets it
 
-    def __init__(self, mask: Traced, full: Traced) -> None:
-        self.mask, self.full = mask, full
+        def __getattr__(self, name: str) -> Any: ...
 
     @property
     def trace_(self) -> Trace:
@@ -34,13 +35,18 @@ class Masked:
     def dtype(self) -> Any:
         return self.full.dtype
 
+
+class Masked(Part):
+    """The entries of an array of the full shape that a mask selects."""
+
+    __slots__ = ("mask",)
+
+    def __init__(self, mask: Traced, full: Traced) -> None:
+        self.mask, self.full = mask, full
+
     @property
     def ndim(self) -> int:
         return 1 + self.full.ndim - self.mask.ndim
-
-    if TYPE_CHECKING:  # `protocols.py` sets it
-
-        def __getattr__(self, name: str) -> Any: ...
 
     def __len__(self) -> int:
         raise errors.TraceError(errors.shape_depends_on_data("len(x[mask])"))

@@ -16,6 +16,7 @@ import numpy as np
 from catad import errors, scalar
 from catad.category.spaces import Tensor
 from catad.category.terms import D
+from catad.scalar.operators import OF_OP, OPERATORS
 from catad.scalar.reading.callables import handler_of
 from catad.support.lru import Recent, remembered
 from catad.traced.arrays import layout
@@ -34,30 +35,24 @@ from catad.vector.pointwise.map import MapOf
 from catad.vector.pointwise.operators import astype, times, with_numbers
 from catad.vector.shapes.shape import broadcast_to, reshape
 
-_WORDS = {
-    "add": "add", "subtract": "sub", "multiply": "mul", "divide": "div", "negative": "neg", "power": "pow", "absolute": "abs",
-    "floor_divide": "floordiv", "remainder": "mod", "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge",
-    "equal": "eq", "not_equal": "ne", "arctan2": "atan2",
-}  # fmt: skip
-_SAME = (
-    "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh sqrt cbrt hypot logaddexp minimum maximum fmin fmax floor "
-    "ceil trunc rint sign copysign fmod isnan isinf isfinite signbit arcsin arccos arctan arcsinh arccosh arctanh square degrees "
-    "radians ldexp"
-)
-_WORDS |= {name: name for name in _SAME.split()}
+_RENAMED = {one.numpy: one.op for one in OPERATORS} | {"negative": "neg", "absolute": "abs", "arctan2": "atan2"}
 _ON_TRUTH = {"add": np.logical_or, "multiply": np.logical_and, "absolute": np.positive, "maximum": np.logical_or,
              "minimum": np.logical_and, "fmax": np.logical_or, "fmin": np.logical_and, "less": None}  # fmt: skip
 _LEAFWISE = {"add": words.add, "sub": words.sub, "neg": words.neg, "div": words.div, "pow": words.pow}
 
 
-_BY_NUMBER = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "power": "**"}
+def _word(ufunc: np.ufunc) -> str | None:
+    """The word of catad for a universal function of NumPy, if there is one."""
+    name = ufunc.__name__
+    word = _RENAMED.get(name, name)
+    return word if word in words.WORDS and hasattr(np, name) else None
 
 
-def _by_number(word: str, symbol: str, number: Any, after: bool) -> D:
+def _by_number(word: str, number: Any, after: bool) -> D:
     """The word for arithmetic with one number: `ct.times(2.0)`, `ct.id + 1`."""
     if word == "mul":
         return times(number)
-    made = words.WithNumber(word, symbol, number, after)
+    made = words.WithNumber(word, OF_OP[word].symbol, number, after)
     public = MapOf(made.function)
     return public if repr(public).startswith("ct.") and "map" not in repr(public) else made
 
@@ -65,23 +60,23 @@ def _by_number(word: str, symbol: str, number: Any, after: bool) -> D:
 @remembered
 def _term(ufunc: np.ufunc, numbers: tuple[Any, ...]) -> D:
     """The word for a universal function, of variables (None) and of numbers, each given with its type."""
+    word = _word(ufunc)
     if all(number is None for number in numbers):
-        name = _WORDS.get(ufunc.__name__)
-        if name is not None:
-            found: D = _LEAFWISE.get(name) or words.WORDS[name]
+        if word is not None:
+            found: D = _LEAFWISE.get(word) or words.WORDS[word]
             return found
         return MapOf(scalar.read(ufunc))
     args = [object() if number is None else number[1] for number in numbers]
-    if len(args) == 2 and ufunc.__name__ in _BY_NUMBER and type(args[numbers[0] is None]) is not bool:
-        return _by_number(_WORDS[ufunc.__name__], _BY_NUMBER[ufunc.__name__], args[numbers[0] is None], numbers[0] is None)
-    op = {"negative": "neg"}.get(ufunc.__name__, _WORDS.get(ufunc.__name__))
-    term, _ = with_numbers(op if op in scalar.OPS else ufunc, args)
+    after = numbers[0] is None
+    if word in ("add", "sub", "mul", "div", "pow") and type(args[after]) is not bool:
+        return _by_number(word, args[after], after)
+    term, _ = with_numbers(word if word in scalar.OPS else ufunc, args)
     return term
 
 
 def supported(ufunc: np.ufunc) -> bool:
     """True for universal functions that catad knows."""
-    return ufunc in SPECIAL or ufunc.__name__ in _WORDS or handler_of(ufunc) is not None
+    return ufunc in SPECIAL or _word(ufunc) is not None or handler_of(ufunc) is not None
 
 
 @lru_cache(4096)
@@ -394,20 +389,17 @@ def fitted(trace: Trace, var: Var, space: Tensor) -> Var:
     return var
 
 
-for _name, _ufunc in [
-    ("add", np.add), ("sub", np.subtract), ("mul", np.multiply), ("truediv", np.divide), ("floordiv", np.floor_divide),
-    ("mod", np.remainder), ("pow", np.power), ("and", np.bitwise_and), ("or", np.bitwise_or), ("xor", np.bitwise_xor),
-    ("lshift", np.left_shift), ("rshift", np.right_shift), ("lt", np.less), ("le", np.less_equal), ("gt", np.greater),
-    ("ge", np.greater_equal), ("eq", np.equal), ("ne", np.not_equal),
-]:  # fmt: skip
+for _one in OPERATORS:
+    if not _one.op:  # the matrix product
+        continue
+    _ufunc, _name = getattr(np, _one.numpy), _one.function.rstrip("_")
     for _class in (Traced, Masked, Ragged):
         setattr(_class, f"__{_name}__", _binary(_ufunc, False))
-        if _name not in ("lt", "le", "gt", "ge", "eq", "ne"):
+        if _ufunc not in COMPARISONS:
             setattr(_class, f"__r{_name}__", _binary(_ufunc, True))
-    if _name not in ("lt", "le", "gt", "ge", "eq", "ne"):
-        _op = getattr(operator, f"{_name}_" if _name in ("and", "or") else _name)
-        for _class in (Traced, Ragged):
-            setattr(_class, f"__i{_name}__", lambda self, other, op=_op: in_place(op, self, other))
+    for _class in () if _ufunc in COMPARISONS else (Traced, Ragged):
+        _op = getattr(operator, _one.function)
+        setattr(_class, f"__i{_name}__", lambda self, other, op=_op: in_place(op, self, other))
 for _name, _unary in [("neg", np.negative), ("pos", np.positive), ("abs", np.absolute), ("invert", np.invert)]:
     for _class in (Traced, Masked, Ragged):
         setattr(_class, f"__{_name}__", lambda self, ufunc=_unary: pointwise(self.trace_, ufunc, self))

@@ -156,10 +156,7 @@ def called(found: Callable[..., Any], trace: Trace, name: str, args: tuple[Any, 
 
 def _slice_in(value: Any) -> Ragged | None:
     """A slice of traced length among arguments."""
-    if isinstance(value, (list, tuple, dict)):
-        parts = map(_slice_in, value.values() if isinstance(value, dict) else value)
-        return next((part for part in parts if part is not None), None)
-    return value if isinstance(value, Ragged) else None
+    return next((part for part in layout.parts_in(value) if isinstance(part, Ragged)), None)
 
 
 def _is_finer(target: Any, x: Any) -> bool:
@@ -179,10 +176,15 @@ def attribute(self: Traced, name: str) -> Any:
     """A method or an attribute of arrays."""
     found = METHODS.get(name)
     if found is None:
-        if name.startswith("__") or not hasattr(np.ndarray, name):
-            raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
+        _must_have(name)
         raise unknown(f"x.{name}")
     return _bound(self, found, name)
+
+
+def _must_have(name: str) -> None:
+    """NumPy's error for what is no method or attribute of arrays."""
+    if name.startswith("__") or not hasattr(np.ndarray, name):
+        raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
 
 
 def _bound(self: Any, found: Callable[..., Any], name: str) -> Any:
@@ -197,8 +199,7 @@ def _bound(self: Any, found: Callable[..., Any], name: str) -> Any:
 
 def masked_attribute(self: Masked, name: str) -> Any:
     """A method of what was read under a mask: those whose results have a shape that is known."""
-    if name.startswith("__") or not hasattr(np.ndarray, name):
-        raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
+    _must_have(name)
     if name not in MASKED_METHODS:
         raise errors.TraceError(errors.shape_depends_on_data(f"x[mask].{name}"))
     return _bound(self, METHODS[name], name)
@@ -206,8 +207,7 @@ def masked_attribute(self: Masked, name: str) -> Any:
 
 def ragged_attribute(self: Ragged, name: str) -> Any:
     """A method of a slice of traced length."""
-    if name.startswith("__") or not hasattr(np.ndarray, name):
-        raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
+    _must_have(name)
     found = METHODS.get(name)
     if found not in RAGGED:
         self.unknown_("the length of a slice")
@@ -222,12 +222,7 @@ def namespace(self: Traced, *, api_version: str | None = None) -> Any:
 
 
 Traced.__array_namespace__ = namespace  # type: ignore[attr-defined]
-Traced.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
-Traced.__array_function__ = array_function  # type: ignore[attr-defined]
-setattr(Traced, "__getattr__", attribute)  # noqa: B010
-Masked.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
-Masked.__array_function__ = array_function  # type: ignore[attr-defined]
-setattr(Masked, "__getattr__", masked_attribute)  # noqa: B010
-Ragged.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
-Ragged.__array_function__ = array_function  # type: ignore[attr-defined]
-setattr(Ragged, "__getattr__", ragged_attribute)  # noqa: B010
+for _class, _attribute in ((Traced, attribute), (Masked, masked_attribute), (Ragged, ragged_attribute)):
+    setattr(_class, "__array_ufunc__", array_ufunc)  # noqa: B010
+    setattr(_class, "__array_function__", array_function)  # noqa: B010
+    setattr(_class, "__getattr__", _attribute)  # noqa: B010

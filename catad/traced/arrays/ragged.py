@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from catad.traced.arrays.affine import Affine
+from catad.traced.arrays.masked import Part
 from catad.traced.table import load
 
 if TYPE_CHECKING:
@@ -37,24 +38,21 @@ class Extent(NamedTuple):
         return (self.start + 1 if self.step < 0 else self.start + (self.length - 1) * self.step + 1)
 
 
-class Ragged:
+class Ragged(Part):
     """Of the array `full` the entries that are within the extents of some of its axes.
 
     `entry_` computes one of them by its number along the one axis with an extent, where `full` is more than a copy of another
     array: sums over few entries then leave `full` out.
     """
 
-    __slots__ = ("axes", "entry_", "full")
-    __array_priority__ = 1000.0
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("axes", "entry_")
 
     def __init__(self, full: Traced, axes: Mapping[int, Extent], entry: Callable[[Any], Any] | None = None) -> None:
         load("ragged", "entries")
         self.full, self.axes, self.entry_ = full, dict(axes), entry
 
-    if TYPE_CHECKING:  # `operators.py`, `slicing.py` and `protocols.py` set these
+    if TYPE_CHECKING:  # `operators.py`, `slicing.py` and others set these
 
-        def __getattr__(self, name: str) -> Any: ...
         def __getitem__(self, key: Any) -> Any: ...
         def __setitem__(self, key: Any, value: Any) -> None: ...
         def __sub__(self, other: Any) -> Any: ...
@@ -63,14 +61,6 @@ class Ragged:
         def matmul_(self, trace: Trace, a: Any, b: Any) -> Any: ...
         def assign_(self, value: Any, casting: Any = "unsafe") -> None: ...
         def length_(self, axis: int) -> Any: ...
-
-    @property
-    def trace_(self) -> Trace:
-        return self.full.trace_
-
-    @property
-    def dtype(self) -> Any:
-        return self.full.dtype
 
     @property
     def ndim(self) -> int:

@@ -66,11 +66,9 @@ class Buffer:
 
     def has_changed(self, var: Var, region: Region) -> bool:
         """True where it holds another variable than this one; for one that is out of reach, where somebody wrote into it."""
-        at: Region | None = region
-        while at is not None:
+        for at in region.outward:
             if at is self.region or self in at.holds:
                 return (self.var if at is self.region else at.holds[self]) is not var
-            at = at.parent
         return self.was_written and not self.region.is_dropped
 
     def write(self, region: Region, var: Var) -> None:
@@ -196,11 +194,10 @@ class Traced:
         if self.trace_ is not self.owner_:
             return
         self.buffer.name = self.buffer.name or name
-        at: Region | None = self.trace_.region
-        while at is not None and at is not self.buffer.region and self.buffer not in at.holds:
-            at = at.parent
-        if at is not None:
-            at.holds.get(self.buffer, self.buffer.var).name = name
+        for at in self.trace_.region.outward:
+            if at is self.buffer.region or self.buffer in at.holds:
+                at.holds.get(self.buffer, self.buffer.var).name = name
+                return
 
     @property
     def root(self) -> Buffer:
@@ -338,7 +335,9 @@ class Traced:
 
     def __index__(self) -> int:
         number = self._number("an index or a size")
-        return int(number.__index__() if number.dtype.kind in "iu" else _not_an_integer(number))
+        if number.dtype.kind not in "iu":
+            raise TypeError("only integer scalar arrays can be converted to a scalar index")
+        return int(number.__index__())
 
     def __float__(self) -> float:
         return float(self._number("float(x)"))
@@ -366,10 +365,6 @@ class Traced:
 
     def __reduce__(self) -> Any:
         raise errors.TraceError(errors.needs_a_number(self, "pickle"))
-
-
-def _not_an_integer(number: Any) -> int:
-    raise TypeError("only integer scalar arrays can be converted to a scalar index")
 
 
 class Adapter:

@@ -114,10 +114,7 @@ class Branch:
 
 def check_depth(region: Region) -> None:
     """An error for a branch in too many others: a function that calls itself until data say otherwise."""
-    depth, at = 0, region.parent
-    while at is not None:
-        depth, at = depth + (at.branch is not None), at.parent
-    if depth > _DEEP:
+    if sum([at.branch is not None for at in region.outward]) > _DEEP + 1:
         raise errors.TraceError(errors.too_many_branches([f"{region.branch[0]}:{region.branch[1]}"]))
 
 

@@ -64,8 +64,7 @@ def unroll_for(trace: Trace, var: Var) -> None:
 def give_up_merging(region: Region, reason: str = "") -> None:
     """Start again without the innermost merged branch or rolled loop around; an error where there is no other way."""
     trace = region.trace
-    at: Region | None = region
-    while at is not None:
+    for at in region.outward:
         if at.loop is not None and at.loop.can_unroll:
             trace.findings.unrolled.add(at.loop.site)
             raise Restart()
@@ -77,17 +76,13 @@ def give_up_merging(region: Region, reason: str = "") -> None:
             unroll_for(trace, var)
         if at.loop is not None:
             raise errors.TraceError(errors.loop_cannot_be_unrolled(at.loop.what, reason))
-        at = at.parent
 
 
 def on_a_path(trace: Trace) -> bool:
     """True where data have chosen what is run now."""
-    at: Region | None = trace.region
-    while at is not None:
-        if at.branch is not None or (at.loop is not None and at.loop.may_not_run):
-            return True
-        at = at.parent
-    return bool(trace.decisions)
+    around = trace.region.outward
+    chosen = any(at.branch is not None or (at.loop is not None and at.loop.may_not_run) for at in around)
+    return chosen or bool(trace.decisions)
 
 
 def decided(trace: Trace, var: Var) -> bool | None:

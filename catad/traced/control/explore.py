@@ -59,7 +59,8 @@ def _paths(run: Callable[[Findings], Path], findings: Findings) -> Path | Fork:
         runs[prefix] = path, answers
         pending += [(*answers[:k], False) for k in range(len(prefix), len(answers))]
         if len(runs) + len(pending) > MOST_PATHS:
-            _too_many(path)
+            places = [decision.place for decision in path.trace.decisions]
+            raise errors.show_source(errors.TraceError(errors.too_many_branches(places)), places[-1])
     return _forks(runs, ())
 
 
@@ -70,10 +71,3 @@ def _forks(runs: dict[tuple[bool, ...], tuple[Path, tuple[bool, ...]]], prefix: 
     for k in reversed(range(len(prefix), len(answers))):
         found = Fork(path, k, found, _forks(runs, (*answers[:k], False)))
     return found
-
-
-def _too_many(path: Path) -> None:
-    places = [decision.place for decision in path.trace.decisions]
-    error = errors.TraceError(errors.too_many_branches(places))
-    errors.show_source(error, places[-1])
-    raise error

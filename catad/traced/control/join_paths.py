@@ -57,9 +57,7 @@ def _united(first: Region, x: Var, second: Region, y: Var, place: Any) -> tuple[
 
 
 def _differ(a: Any, b: Any, place: Place | None) -> None:
-    error = errors.TraceError(errors.paths_differ(a, b, shown(place)))
-    errors.show_source(error, place)
-    raise error
+    raise errors.show_source(errors.TraceError(errors.paths_differ(a, b, shown(place))), place)
 
 
 def _copy(region: Region, trace: Trace, at: dict[int, Var], start: int, stop: int) -> None:

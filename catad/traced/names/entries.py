@@ -44,11 +44,8 @@ def is_row(trace: Trace, x: Any) -> bool:
     """True for a slice in a loop, along one axis, whose bounds are read from arrays."""
     if not isinstance(x, Ragged) or len(x.axes) != 1 or x.dtype.kind == "b":
         return False
-    region: Region | None = trace.region
-    while region is not None and region.loop is None:
-        region = region.parent
     (extent,) = x.axes.values()
-    return region is not None and _reads_arrays(extent.length)
+    return any(at.loop is not None for at in trace.region.outward) and _reads_arrays(extent.length)
 
 
 def _reads_arrays(form: Affine) -> bool:

@@ -232,11 +232,7 @@ _of_vectors("matvec", False)
 _of_vectors("vecmat", True)
 
 
-@meaning(np.linalg.matmul)
-def matmul_(trace: Trace, x1: Any, x2: Any, /) -> Any:
-    return matmul(trace, x1, x2)
-
-
+matmul_ = meaning(np.linalg.matmul)(lambda trace, x1, x2, /: matmul(trace, x1, x2))
 meaning(np.linalg.outer)(lambda trace, x1, x2, /: outer(trace, x1, x2))
 meaning(np.linalg.tensordot)(lambda trace, x1, x2, /, *, axes=2: tensordot(trace, x1, x2, axes))
 

@@ -197,12 +197,12 @@ def outer_of_slices(trace: Trace, a: Any, b: Any) -> Any:
 # -- entry by entry
 
 
-def _entry_by_entry(meaning: Callable[..., Any], operands: int, number: float = 1) -> None:
+def _entry_by_entry(meaning: Callable[..., Any], operands: int) -> None:
     """A function of the entries of its first operands; others are options."""
 
     def made(trace: Trace, *args: Any, **options: Any) -> Any:
         first, rest = args[:operands], args[operands:]
-        return elementwise(trace, lambda *safe: meaning(trace, *safe, *rest, **options), first, (), number)
+        return elementwise(trace, lambda *safe: meaning(trace, *safe, *rest, **options), first)
 
     RAGGED[meaning] = made
 

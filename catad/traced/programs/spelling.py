@@ -15,6 +15,7 @@ from catad.category.cache import cached
 from catad.category.spaces import Tensor
 from catad.category.terms import D
 from catad.scalar import Function
+from catad.scalar.operators import OF_OP, OF_SYMBOL, Operator
 from catad.traced.arrays.stand_in import Traced, fresh
 from catad.traced.recorder import Findings, tracing
 from catad.vector.folds.contract import matmul
@@ -23,19 +24,12 @@ from catad.vector.indexing.subscript import Subscript
 from catad.vector.pointwise.operators import Times, WithNumber
 
 CALL, POWER, UNARY, COMPARISON, LOWEST = 14, 12, 11, 4, 0  # how closely an expression binds
-_INFIX: dict[str, tuple[str, int, Callable[[Any, Any], Any]]] = {  # by the operation of the scalar language
-    "add": ("+", 9, operator.add), "sub": ("-", 9, operator.sub),
-    "mul": ("*", 10, operator.mul), "div": ("/", 10, operator.truediv),
-    "floordiv": ("//", 10, operator.floordiv), "mod": ("%", 10, operator.mod), "pow": ("**", POWER, operator.pow),
-    "lshift": ("<<", 8, operator.lshift), "rshift": (">>", 8, operator.rshift),
-    "bitand": ("&", 7, operator.and_), "bitxor": ("^", 6, operator.xor), "bitor": ("|", 5, operator.or_),
-    "lt": ("<", COMPARISON, operator.lt), "le": ("<=", COMPARISON, operator.le),
-    "gt": (">", COMPARISON, operator.gt), "ge": (">=", COMPARISON, operator.ge),
-    "eq": ("==", COMPARISON, operator.eq), "ne": ("!=", COMPARISON, operator.ne),
+_RANKS = {
+    9: "add sub", 10: "mul div floordiv mod", POWER: "pow", 8: "lshift rshift", 7: "bitand", 6: "bitxor", 5: "bitor",
+    COMPARISON: "lt le gt ge eq ne",
 }  # fmt: skip
+_RANK_OF = {op: rank for rank, ops in _RANKS.items() for op in ops.split()}
 _PREFIX: dict[str, tuple[str, Callable[[Any], Any]]] = {"neg": ("-", operator.neg), "invert": ("~", operator.invert)}
-_OF_SYMBOL = {symbol: name for name, (symbol, _, _) in _INFIX.items()}
-_MATMUL = ("@", 10, operator.matmul)
 
 
 class Hole(NamedTuple):
@@ -112,25 +106,25 @@ def _candidate(term: D, operands: Sequence[Operand]) -> Expression | None:
     if isinstance(term, Subscript):
         return _subscript(term.key, operands)
     if term == matmul and len(operands) == 2:
-        return _infix(*_MATMUL, Hole(0, 0), Hole(1, 0))
+        return _infix(OF_SYMBOL["@"], 10, Hole(0, 0), Hole(1, 0))
     function = getattr(term, "__scalar_function__", None)
     if not isinstance(function, Function) or len(function.outputs) != 1 or len(operands) != function.arity:
         return None
     if isinstance(term, WithNumber):
         sides = [Hole(0, 0), term.number] if term.after else [term.number, Hole(0, 0)]
-        return _infix(*_INFIX[_OF_SYMBOL[term.symbol]], *sides) if _has_text(term.number) else None
+        return _arithmetic(OF_SYMBOL[term.symbol].op, *sides) if _has_text(term.number) else None
     if isinstance(term, Times):
-        return _infix(*_INFIX["mul"], Hole(0, 0), term.number) if _has_text(term.number) else None
+        return _arithmetic("mul", Hole(0, 0), term.number) if _has_text(term.number) else None
     (node,) = function.outputs
     if node.op in _PREFIX and [arg.op for arg in node.args] == ["param"]:
         symbol, compute = _PREFIX[node.op]
         return Expression((symbol, Hole(0, UNARY)), UNARY, compute)
-    if node.op not in _INFIX:
+    if node.op not in _RANK_OF:
         return None
     sides = [_side(arg) for arg in node.args]
     if sorted([side.operand for side in sides if isinstance(side, Hole)]) != list(range(len(operands))):
         return None
-    return None if None in sides else _infix(*_INFIX[node.op], *sides)
+    return None if None in sides else _arithmetic(node.op, *sides)
 
 
 def _side(node: Any) -> Hole | bool | int | float | None:
@@ -144,14 +138,18 @@ def _has_text(number: Any) -> bool:
     return type(number) in (bool, int, float) and math.isfinite(number)
 
 
-def _infix(symbol: str, rank: int, compute: Callable[[Any, Any], Any], left: Any, right: Any) -> Expression:
+def _arithmetic(op: str, left: Any, right: Any) -> Expression:
+    return _infix(OF_OP[op], _RANK_OF[op], left, right)
+
+
+def _infix(python: Operator, rank: int, left: Any, right: Any) -> Expression:
     """`left symbol right`. Powers take atoms on the left, comparisons no comparisons."""
     least = (CALL, UNARY) if rank == POWER else (rank + 1, rank + 1) if rank == COMPARISON else (rank, rank + 1)
     sides = [
         Hole(side.operand, bound) if isinstance(side, Hole) else f"({side!r})" if side < 0 and bound > UNARY else repr(side)
         for side, bound in zip((left, right), least, strict=True)
     ]
-    return Expression((sides[0], f" {symbol} ", sides[1]), rank, _Applied(compute, left, right))
+    return Expression((sides[0], f" {python.symbol} ", sides[1]), rank, _Applied(getattr(operator, python.function), left, right))
 
 
 class _Keyed:

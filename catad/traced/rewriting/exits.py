@@ -16,8 +16,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 
-from catad.scalar.reading.syntax_trees import at, contains
-from catad.traced.rewriting.nodes import assigned, load
+from catad.scalar.reading.syntax_trees import assigned, at, contains
+from catad.traced.rewriting.nodes import load
 
 
 class _NotStructured(Exception):

@@ -79,7 +79,7 @@ class _Writer:
             return [at(assigned(loops[-1].skip, True), node)], {loops[-1].skip}
         if loops and isinstance(node, ast.Return):
             value = node.value or ast.Constant(None)
-            stored = [at(ast.Assign([ast.Name(self.result, ast.Store())], value), node)] if self.values else []
+            stored = [at(assigned(self.result, value), node)] if self.values else []
             return [*stored, at(assigned(self.returned, True), node)], {self.returned}
         if isinstance(node, (ast.For, ast.While)):
             return self.loop(node, loops)

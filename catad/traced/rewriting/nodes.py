@@ -18,22 +18,22 @@ def later(value: ast.expr) -> ast.Lambda:
 
 def used_up(value: ast.expr) -> ast.expr:
     """What Python takes items of: an iterator is used up."""
-    return ast.copy_location(ast.Call(ask("used"), [value], []), value)
+    return asked(value, "used", value)
 
 
 def caught(region: str, node: ast.AST) -> ast.stmt:
     """A statement that says that an exception may have been caught, which left blocks early."""
-    return ast.copy_location(ast.Expr(method(DRIVER, "caught", load(region))), node)
+    return done(node, "caught", load(region))
 
 
 def changing(node: ast.AST) -> ast.stmt:
     """A statement that says that a variable of another function, or an object, is changed."""
-    return ast.copy_location(ast.Expr(ast.Call(ask("changes_python"), [], [])), node)
+    return done(node, "changes_python")
 
 
 def new(node: ast.expr) -> ast.expr:
     """A list, a dict or a set that is made."""
-    return ast.copy_location(ast.Call(ask("new"), [node], []), node)
+    return asked(node, "new", node)
 
 
 def reads_of(body: Sequence[ast.stmt]) -> list[tuple[ast.AST, str]]:
@@ -68,14 +68,14 @@ def with_names(target: ast.expr, value: ast.expr) -> ast.expr:
     if len(said) < len(names) or not said or any(name.startswith((DRIVER, "__catad_")) for name in said):
         return value
     given = ast.Constant(said[0]) if isinstance(target, ast.Name) else texts(said)
-    return ast.copy_location(ast.Call(ask("named"), [given, value], []), value)
+    return asked(value, "named", given, value)
 
 
 def key_of(key: ast.expr) -> ast.expr:
     """The key of a subscript as an expression: slices are objects."""
     if isinstance(key, ast.Slice):
         ends = [ast.Constant(None) if end is None else end for end in (key.lower, key.upper, key.step)]
-        return ast.copy_location(ast.Call(ask("slice"), ends, []), key)
+        return asked(key, "slice", *ends)
     if isinstance(key, ast.Tuple):
         return ast.copy_location(ast.Tuple([key_of(part) for part in key.elts], ast.Load()), key)
     return key
@@ -85,8 +85,14 @@ def load(name: str) -> ast.expr:
     return ast.Name(name, ast.Load())
 
 
-def ask(name: str) -> ast.expr:
-    return ast.Attribute(load(DRIVER), name, ast.Load())
+def asked(where: ast.AST, name: str, *args: ast.expr) -> ast.expr:
+    """What a method of the driver gives, in the place of a piece of the user's."""
+    return ast.copy_location(method(DRIVER, name, *args), where)
+
+
+def done(where: ast.AST, name: str, *args: ast.expr) -> ast.stmt:
+    """The same as a statement."""
+    return ast.copy_location(ast.Expr(asked(where, name, *args)), where)
 
 
 def attribute(name: str, attribute: str) -> ast.expr:
@@ -95,10 +101,6 @@ def attribute(name: str, attribute: str) -> ast.expr:
 
 def method(name: str, method: str, *args: ast.expr) -> ast.expr:
     return ast.Call(attribute(name, method), list(args), [])
-
-
-def assigned(name: str, value: ast.expr) -> ast.stmt:
-    return ast.Assign([ast.Name(name, ast.Store())], value)
 
 
 def texts(names: Sequence[str]) -> ast.expr:

@@ -21,20 +21,21 @@ from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from catad import errors
+from catad.scalar.operators import OF_KIND
 from catad.scalar.reading.find_source import find_source, imports_of
-from catad.scalar.reading.syntax_trees import contains, names_bound
+from catad.scalar.reading.syntax_trees import assigned, contains, names_bound
 from catad.support.lru import Recent
 from catad.traced.control.list_appends import FreshLists, appends_behind
 from catad.traced.rewriting.exits import with_one_exit
 from catad.traced.rewriting.flags import without_jumps
 from catad.traced.rewriting.nodes import (
     DRIVER,
-    ask,
-    assigned,
+    asked,
     attribute,
     augmented_only,
     caught,
     changing,
+    done,
     key_of,
     later,
     load,
@@ -49,12 +50,6 @@ from catad.traced.rewriting.nodes import (
 if TYPE_CHECKING:
     from catad.traced.trace import Driver
 
-_AUGMENTED = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Mod: "mod",
-    ast.Pow: "pow", ast.MatMult: "matmul", ast.BitAnd: "and_", ast.BitOr: "or_", ast.BitXor: "xor", ast.LShift: "lshift",
-    ast.RShift: "rshift",
-}  # fmt: skip
-_COMPARED = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
 _SEES_ITS_CALLER = ("super", "locals", "globals", "vars", "eval", "exec", DRIVER)  # they are called where they stand
 _UNMERGED = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal,
              ast.Import, ast.ImportFrom, ast.ClassDef, ast.AsyncFor, ast.AsyncWith, ast.AsyncFunctionDef)  # fmt: skip
@@ -203,45 +198,39 @@ class Rewriter(ast.NodeTransformer):
             return node
         if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) and node.func.value.id == DRIVER:
             return node
-        return ast.copy_location(ast.Call(ask("call"), [node.func, *node.args], node.keywords), node)
+        return ast.copy_location(ast.Call(attribute(DRIVER, "call"), [node.func, *node.args], node.keywords), node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         self.generic_visit(node)
         if not isinstance(node.ctx, ast.Load):
             return node
-        return ast.copy_location(ast.Call(ask("getitem"), [node.value, key_of(node.slice)], []), node)
+        return asked(node, "getitem", node.value, key_of(node.slice))
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         if contains(node.values, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)):
             self.generic_visit(node)
             return node
         self.generic_visit(node)
-        name = "and_" if isinstance(node.op, ast.And) else "or_"
-        return ast.copy_location(ast.Call(ask(name), [later(value) for value in node.values], []), node)
+        return asked(node, "and_" if isinstance(node.op, ast.And) else "or_", *[later(value) for value in node.values])
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
-        if not isinstance(node.op, ast.Not):
-            return node
-        return ast.copy_location(ast.Call(ask("not_"), [node.operand], []), node)
+        return asked(node, "not_", node.operand) if isinstance(node.op, ast.Not) else node
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         plain = contains([node], (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom))
         self.generic_visit(node)
-        if plain:
-            return node
-        made = ast.Call(ask("either"), [node.test, later(node.body), later(node.orelse)], [])
-        return ast.copy_location(made, node)
+        return node if plain else asked(node, "either", node.test, later(node.body), later(node.orelse))
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         plain = contains([node], (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom))
         self.generic_visit(node)
-        if len(node.ops) == 1 or plain or not all(type(op) in _COMPARED for op in node.ops):
+        if len(node.ops) == 1 or plain or not all(type(op) in OF_KIND for op in node.ops):
             return node
         pairs: list[ast.expr] = []
         for op, right in zip(node.ops, node.comparators, strict=True):
-            pairs += [ast.Constant(_COMPARED[type(op)]), later(right)]
-        return ast.copy_location(ast.Call(ask("chain"), [node.left, *pairs], []), node)
+            pairs += [ast.Constant(OF_KIND[type(op)].function), later(right)]
+        return asked(node, "chain", node.left, *pairs)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
         node.value = with_names(node.target, self.visit(node.value))
@@ -262,12 +251,14 @@ class Rewriter(ast.NodeTransformer):
         args.defaults = [self.visit(one) for one in args.defaults]
         args.kw_defaults = [one and self.visit(one) for one in args.kw_defaults]
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.stmt:
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef | ast.ClassDef) -> ast.stmt:
         return node
+
+    visit_ClassDef = visit_AsyncFunctionDef
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
         self.generic_visit(node)
-        return ast.copy_location(ast.Call(ask("iterator"), [node], []), node)
+        return asked(node, "iterator", node)
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
         first = node.generators[0]
@@ -278,7 +269,7 @@ class Rewriter(ast.NodeTransformer):
         items, first.iter = first.iter, load("__catad_items")
         made = later(node)
         made.args.args = [ast.arg("__catad_items")]
-        return ast.copy_location(ast.Call(ask("comprehended"), [items, made], []), node)
+        return asked(node, "comprehended", items, made)
 
     def visit_List(self, node: ast.List) -> ast.expr:
         return self.made(node) if isinstance(node.ctx, ast.Load) else node
@@ -301,9 +292,6 @@ class Rewriter(ast.NodeTransformer):
             node.value = used_up(node.value)
         return node
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt:
-        return node
-
     # -- statements that store
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
@@ -316,7 +304,7 @@ class Rewriter(ast.NodeTransformer):
         if any(isinstance(target, (ast.Tuple, ast.List)) for target in node.targets):
             node.value = used_up(node.value)
         name = self.fresh("value")
-        first: ast.stmt = ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], node.value), node)
+        first = ast.copy_location(assigned(name, node.value), node)
         return [first, *[part for target in node.targets for part in self.unpack(target, load(name), node)]]
 
     def unpack(self, target: ast.expr, value: ast.expr, node: ast.stmt) -> list[ast.stmt]:
@@ -342,27 +330,23 @@ class Rewriter(ast.NodeTransformer):
     def store(self, target: ast.expr, value: ast.expr, node: ast.stmt) -> ast.stmt | list[ast.stmt]:
         """`target = value` for an item or an attribute."""
         if isinstance(target, ast.Subscript):
-            args = [self.visit(target.value), key_of(self.visit(target.slice)), value]
-            return ast.copy_location(ast.Expr(ast.Call(ask("setitem"), args, [])), node)
+            return done(node, "setitem", self.visit(target.value), key_of(self.visit(target.slice)), value)
         assert isinstance(target, ast.Attribute)
-        args = [self.visit(target.value), ast.Constant(target.attr), value]
-        return ast.copy_location(ast.Expr(ast.Call(ask("setattr_"), args, [])), node)
+        return done(node, "setattr_", self.visit(target.value), ast.Constant(target.attr), value)
 
     def visit_Delete(self, node: ast.Delete) -> ast.stmt | list[ast.stmt]:
         self.generic_visit(node)
         return node if all(isinstance(target, ast.Name) for target in node.targets) else [changing(node), node]
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
-        op, value = ast.Constant(_AUGMENTED[type(node.op)]), self.visit(node.value)
+        op, value = ast.Constant(OF_KIND[type(node.op)].function), self.visit(node.value)
         target = node.target
         if isinstance(target, ast.Name):
-            made: ast.expr = ast.copy_location(ast.Call(ask("aug"), [op, load(target.id), value], []), node)
-            return ast.copy_location(ast.Assign([target], with_names(target, made)), node)
+            made = with_names(target, asked(node, "aug", op, load(target.id), value))
+            return ast.copy_location(ast.Assign([target], made), node)
         if isinstance(target, ast.Subscript):
-            args = [op, self.visit(target.value), key_of(self.visit(target.slice)), value]
-            return ast.copy_location(ast.Expr(ast.copy_location(ast.Call(ask("aug_item"), args, []), node)), node)
-        args = [op, self.visit(target.value), ast.Constant(target.attr), value]
-        return ast.copy_location(ast.Expr(ast.copy_location(ast.Call(ask("aug_attr"), args, []), node)), node)
+            return done(node, "aug_item", op, self.visit(target.value), key_of(self.visit(target.slice)), value)
+        return done(node, "aug_attr", op, self.visit(target.value), ast.Constant(target.attr), value)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt | list[ast.stmt]:
         if node.value is None:
@@ -388,7 +372,7 @@ class Rewriter(ast.NodeTransformer):
     def visit_With(self, node: ast.With) -> list[ast.stmt]:
         node.items = [self.visit(item) for item in node.items]
         for item in node.items:
-            item.context_expr = ast.copy_location(ast.Call(ask("managed"), [item.context_expr], []), item.context_expr)
+            item.context_expr = asked(item.context_expr, "managed", item.context_expr)
         node.body = self.block(node.body)
         region = self.fresh("region")
         return [ast.copy_location(assigned(region, method(DRIVER, "region")), node), node, caught(region, node)]
@@ -404,8 +388,7 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:
         self.generic_visit(node)
-        made = ast.Call(ask("checked"), [later(node.test)], [])
-        node.test = ast.copy_location(made, node.test)
+        node.test = asked(node.test, "checked", later(node.test))
         return node
 
     def visit_If(self, node: ast.If) -> ast.stmt | list[ast.stmt]:
@@ -417,10 +400,9 @@ class Rewriter(ast.NodeTransformer):
             return node
         branch = self.fresh("branch")
         filled = [name for name in names if name in getattr(node, "filled", ()) or name.startswith("__catad_result")]
-        where = node.test
         kept = [name for name in names if name in getattr(node, "kept", names)]
-        call = ast.Call(ask("branch"), [self.visit(node.test), texts(names), texts(kept), texts(filled)], [])
-        start = assigned(branch, ast.copy_location(call, where))
+        said = texts(names), texts(kept), texts(filled)
+        start = assigned(branch, asked(node.test, "branch", self.visit(node.test), *said))
         again = ast.If(attribute(branch, "again"), self.restored(branch, "before", names), []) if names else ast.Pass()
         body = ast.If(attribute(branch, "taken"), self.block(node.body), self.block(node.orelse))
         leave = ast.Expr(method(branch, "leave"))
@@ -433,7 +415,7 @@ class Rewriter(ast.NodeTransformer):
         out: list[ast.stmt] = []
         for name in names:
             out.append(assigned(name, method(driver, which, ast.Constant(name))))
-            missing = ast.Compare(load(name), [ast.Is()], [ask("unbound")])
+            missing = ast.Compare(load(name), [ast.Is()], [attribute(DRIVER, "unbound")])
             out.append(ast.If(missing, [ast.Delete([ast.Name(name, ast.Del())])], []))
         return out
 
@@ -445,8 +427,7 @@ class Rewriter(ast.NodeTransformer):
         same = augmented_only([*node.body, node.target])
         kept = not isinstance(node.iter, (ast.Call, ast.GeneratorExp)) and hasattr(node, "stops")
         said = (texts(names), texts(live), texts(same), ast.Constant(simple), texts(getattr(node, "filled_lists", ())))
-        args = [self.visit(node.iter), ast.Constant(kept), *said]
-        start = assigned(driver, ast.copy_location(ast.Call(ask("for_"), args, []), node.iter))
+        start = assigned(driver, asked(node.iter, "for_", self.visit(node.iter), ast.Constant(kept), *said))
         item = self.fresh("item")
         target = self.unpack(node.target, load(item), node)
         once = ast.For(ast.Name(item, ast.Store()), method(driver, "item"), [*target, *self.block(node.body)],
@@ -458,8 +439,8 @@ class Rewriter(ast.NodeTransformer):
         simple = self.declared.isdisjoint(names) and not contains(node.body, _UNMERGED)
         live = sorted(self.read_elsewhere(node) & set(names))
         driver = self.fresh("loop")
-        args = [texts(names), texts(live), texts(augmented_only(node.body)), ast.Constant(simple)]
-        start = assigned(driver, ast.copy_location(ast.Call(ask("while_"), args, []), node.test))
+        said = (texts(names), texts(live), texts(augmented_only(node.body)), ast.Constant(simple))
+        start = assigned(driver, asked(node.test, "while_", *said))
         test = ast.copy_location(method(driver, "test", self.visit(node.test)), node.test)
         once = ast.For(ast.Name(self.fresh("item"), ast.Store()), test, self.block(node.body),
                        [], None)  # fmt: skip
