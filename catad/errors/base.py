@@ -157,7 +157,7 @@ class NumberRangeError(ScalarError, OverflowError):
     >>> ct.add(np.ones(2, np.int8), 300)
     Traceback (most recent call last):
         ...
-    catad.errors.NumberRangeError: a Python number does not fit the dtype that it takes here, int8
+    catad.errors.NumberRangeError: a number does not fit the dtype that it takes here, int8
       ...
     """
 

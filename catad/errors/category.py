@@ -111,10 +111,10 @@ def not_integers_to_integers(own: object, dtype: object) -> str:
 
 def number_out_of_range(number: object, dtype: object) -> str:
     return text(
-        f"a Python number does not fit the dtype that it takes here, {dtype}",
+        f"a number does not fit the dtype that it takes here, {dtype}",
         given=abbreviated(number, 60),
-        expected="a number of that dtype: a Python number takes the dtype of the arrays beside it, else int64 or float64",
-        do="write it as a float, float(x), or give a wider dtype to it, e.g. np.int64(x), or to the arrays beside it",
+        expected="a number of that dtype; a Python number takes the dtype of the arrays beside it, else int64 or float64",
+        do="give a wider dtype to it, e.g. np.int64(x), or to the arrays beside it, or write a Python number as a float, float(x)",
     )
 
 

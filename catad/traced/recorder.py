@@ -33,7 +33,7 @@ class Var:
     """A value of a program: one array that a line or an input gives.
 
     `weak` is the type of a Python number, which takes its dtype from what it meets; `constant` the number or array of a
-    value that does not depend on the arguments; `index` holds the loops whose steps alone it depends on.
+    value that does not depend on the arguments; `place` says of which other variable it is a row.
     """
 
     __slots__ = ("constant", "place", "region", "weak", "wire")
