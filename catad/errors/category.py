@@ -114,7 +114,7 @@ def number_out_of_range(number: object, dtype: object) -> str:
         f"a number does not fit the dtype that it takes here, {dtype}",
         given=abbreviated(number, 60),
         expected="a number of that dtype; a Python number takes the dtype of the arrays beside it, else int64 or float64",
-        do="give a wider dtype to it, e.g. np.int64(x), or to the arrays beside it, or write a Python number as a float, float(x)",
+        do="give a wider dtype to it, e.g. np.int64(x), or to the arrays beside it, or write a Python number as float(x)",
     )
 
 
