@@ -321,8 +321,6 @@ class _Function:
         if self.name in OF_ARRAYS and not all(isinstance(a, StrictArray) for a in _parts(args[0])):
             raise TypeError(f"{self.name} takes arrays of the library, not {args[0]!r}")
         kwargs = {k: _unwrap(v) for k, v in kwargs.items()}
-        if self.name == "full" and not args[1]:  # CuPy clears the memory where the value equals 0, as -0.0 does
-            args = (args[0], 0)
         if self.name == "power":  # NumPy takes a square root for the one exponent 0.5; other libraries do not
             x, n = map(_unwrap, args)
             many = isinstance(n, float) and n == 0.5 and np.ndim(x) and np.asarray(x).dtype.kind == "f"

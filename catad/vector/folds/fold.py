@@ -24,7 +24,6 @@ from catad.linear.families.reindex import axis as ap
 from catad.linear.families.reindex import moved_along, reshaped
 from catad.linear.structure import Rule, Structure
 from catad.scalar import Function
-from catad.values.arrays import asarray
 from catad.vector.deferred import OfOperator
 from catad.vector.folds.arg_extremum import ArgExtremum
 from catad.vector.folds.array_operator import ArrayFold, neutral_of
@@ -62,8 +61,7 @@ class Fold(AlongAxis):
         x = [xp.moveaxis(a, self.axis, 0) for a in arrays]
         run = scalar.array_function(self.monoid.op)
         if len(x[0]) == 0:
-            empty = [asarray(xp, e, a.dtype) for a, e in zip(x, self.monoid.neutral, strict=True)]
-            x = [xp.broadcast_to(e, (1, *a.shape[1:])) for a, e in zip(x, empty, strict=True)]
+            x = [xp.full((1, *a.shape[1:]), e, dtype=a.dtype) for a, e in zip(x, self.monoid.neutral, strict=True)]
         while len(x[0]) > 1:  # neighbours are joined, so the order of operands is kept
             m = len(x[0]) // 2
             joined = run(xp, *[a[0 : 2 * m : 2] for a in x], *[a[1 : 2 * m : 2] for a in x])
