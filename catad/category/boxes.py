@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
 import numpy as np
@@ -12,6 +12,7 @@ from catad import errors, upward
 from catad.category.spaces import Space, Tensor, flatten
 from catad.category.terms import D
 from catad.category.text import called
+from catad.support import fields as classes
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire, Wires
@@ -203,7 +204,7 @@ def box(cls: type[P]) -> type[P]:
     >>> Scaled(2.0)(3.0), Scaled(2.0) == Scaled(2.0), Scaled(0.0) == Scaled(-0.0)
     (np.float64(6.0), True, False)
     """
-    made: Any = dataclass(eq=False, repr=False)(cls)
+    made = classes.of_fields(cls)
     names = [f.name for f in fields(made)]
 
     def data(self: Any) -> Hashable:
@@ -226,7 +227,7 @@ def of_fields(cls: type[T]) -> type[T]:
 
     It prints as its class and its fields, unless it has a `code` of its own.
     """
-    made: Any = dataclass(eq=False, repr=False)(cls)
+    made = classes.of_fields(cls)
     parts = tuple([f.name for f in fields(made) if f.type == "D"])
     names = [f.name for f in fields(made) if f.type != "D"]
     made.child_fields = parts

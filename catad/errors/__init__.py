@@ -1,7 +1,7 @@
 """Every error catad raises, and the wording of every message, in one place.
 
 `base` has the classes and the layout of a message; each other module has the messages of one part of the library, and is loaded
-when a name is asked for that those before it do not have.
+when a name is asked for that those before it do not have; every process asks for some of the first two.
 """
 
 from importlib import import_module as _import_module
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name):
-        parts = "calls category engine extension functions indexing linear planner scalar simt solve testing traced vector"
-        for part in () if name.startswith("_") else parts.split():
+        parts = "category scalar calls engine extension functions indexing linear planner simt solve testing traced vector"
+        is_none = name.startswith("_") or name in ("notices", "places")  # modules, for which their importer asks here first
+        for part in () if is_none else parts.split():
             module = _import_module(f"{__name__}.{part}")
             if name in vars(module):
                 return vars(module)[name]

@@ -23,6 +23,7 @@ import numpy as np
 from catad import errors, upward
 from catad.category.spaces import Tensor
 from catad.linear.matrix.patterns import UNKNOWN, Grid
+from catad.support.fields import frozen
 from catad.support.lru import hashed_once
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def family(cls: type[S]) -> type[S]:
     >>> ct.LinearMap(ct.f64[3], ct.f64[3], Reversal(ct.f64[3]), ())
     reversal f64[3] -> f64[3], stored 0, dense 9
     """
-    made: Any = hashed_once(dataclass(frozen=True)(cls))
+    made: Any = hashed_once(frozen(cls))
     names = [field.name for field in fields(made)]
     missing = [name for name in ("dom", "cod", "slots") if name not in names and not hasattr(cls, name)]
     missing += sorted(getattr(cls, "__abstractmethods__", ()))
