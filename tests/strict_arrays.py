@@ -50,6 +50,7 @@ DOCUMENTED = frozenset(
         "cumprod",
         "cumsum",
         "deg2rad",
+        "delete",
         "diagonal",
         "divide",
         "empty",
@@ -108,6 +109,7 @@ DOCUMENTED = frozenset(
         "ones",
         "ones_like",
         "power",
+        "prod",
         "rad2deg",
         "reciprocal",
         "remainder",
@@ -124,12 +126,15 @@ DOCUMENTED = frozenset(
         "stack",
         "subtract",
         "sum",
+        "swapaxes",
         "take",
         "take_along_axis",
         "tan",
         "tanh",
         "transpose",
         "trapezoid",
+        "tril",
+        "triu",
         "true_divide",
         "trunc",
         "where",
@@ -160,6 +165,7 @@ OF_ARRAYS = frozenset(
         "searchsorted",
         "stack",
         "sum",
+        "swapaxes",
         "take",
         "take_along_axis",
         "transpose",
@@ -339,6 +345,14 @@ class _Linalg:
             if np.linalg.matrix_rank(one) == len(one):
                 made[k] = np.linalg.solve(one, right)
         return type(b)(made.astype(b.dtype))
+
+    @staticmethod
+    def svd(a: StrictArray) -> tuple[StrictArray, ...]:
+        return tuple([type(a)(one) for one in np.linalg.svd(_unwrap(a))])
+
+    @staticmethod
+    def det(a: StrictArray) -> StrictArray:
+        return type(a)(np.asarray(np.linalg.det(_unwrap(a))))
 
 
 class Strict:

@@ -166,3 +166,24 @@ def bad_linear_einsum(spec: object) -> str:
         expected="letters, as in 'j,ij->i'; each label of the result is one of an operand",
         do="ct.einsum contracts several arrays: it is a morphism, linear in each",
     )
+
+
+def no_matrices(space: object, term: object) -> str:
+    return text("matrices are expected", given=space, expected="an array (..., m, n)", where=abbreviated(term))
+
+
+def not_square_matrices(space: object, term: object) -> str:
+    return text("square matrices are expected", given=space, expected="an array (..., n, n)", where=abbreviated(term))
+
+
+def right_hand_side(matrices: object, right: object, term: object) -> str:
+    return text(
+        "matrices and right-hand sides do not fit",
+        given=f"{matrices} and {right}",
+        expected="a (..., n, n), b (n,) or (..., n, k) whose leading axes broadcast with those of a",
+        where=abbreviated(term),
+    )
+
+
+def no_such_kind(given: object, known: list[str]) -> str:
+    return text("no kind of matrices has this name", given=abbreviated(given), expected=", ".join(known))

@@ -37,6 +37,26 @@ def nearly_singular(kind: str, eps: float) -> str:
 _INSTEAD = "for a solution of least norm, np.linalg.lstsq(L.todense().reshape(L.shape), b.reshape(-1)), where that array fits"
 
 
+def singular_matrix(kind: str, n: int, place: str, pivot: int) -> str:
+    return text(
+        f"a {kind} matrix is singular",
+        given=f"a matrix of {n} rows, pivot {pivot} of its factorisation is 0",
+        expected="an invertible matrix",
+        where=place or None,
+        do=_INSTEAD,
+    )
+
+
+def not_positive(n: int, place: str, pivot: int) -> str:
+    return text(
+        "a matrix is not positive definite",
+        given=f"a matrix of {n} rows, pivot {pivot} of its Cholesky factorisation is not positive",
+        expected="a symmetric matrix with positive eigenvalues, of which the lower half is read",
+        where=place or None,
+        do="add a multiple of the identity, A + e * np.eye(n), or take another factorisation",
+    )
+
+
 def not_finite(what: str, kind: object) -> str:
     return text(
         f"{what} has NaN or infinity",

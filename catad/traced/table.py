@@ -30,6 +30,7 @@ _TOPICS = {  # what each module of `names/` has entries for: NumPy's names and m
     "joining": """
         append array_split block column_stack concat concatenate delete dsplit dstack hsplit hstack insert split stack
         unstack vsplit vstack""",
+    "linalg": "cholesky det inv slogdet solve",
     "making": f"""
         array asanyarray asarray ascontiguousarray asfortranarray astype can_cast common_type copy copyto empty
         empty_like fill fromfunction full full_like geomspace linspace logspace

@@ -36,7 +36,7 @@ class Shaped(D):
         self.make, self.lay, self.parameters = make, lay, parameters
 
     def data(self) -> Hashable:
-        return (self.make.__name__, tuple([(k, repr(v)) for k, v in self.parameters.items()]))
+        return (self.make.__module__, self.make.__name__, tuple([(k, repr(v)) for k, v in self.parameters.items()]))
 
     def lay_out(self, b: Builder, x: Any) -> Any:
         return self.lay(b, x, self)
@@ -67,7 +67,7 @@ class Named(D):
         return f"ct.{self.name}"
 
     def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
-        return _of_module, (self.lay.__module__, self.name)
+        return _of_module, (self.lay.__module__, self.name.rpartition(".")[2])
 
 
 @share

@@ -101,6 +101,7 @@ def opaque(x: Any) -> Any:
     return fake.asarray(host**2) if isinstance(x, FakeArray) else host**2, ct.scale(2 * x)
 
 
+POSITIVE = np.eye(3) + np.ones((3, 3))
 BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "Added": (Added(AXES), (X, X[:3])),
     "AddedAt": (AddedAt(ROWS), (INDEX, X, Y)),
@@ -112,16 +113,20 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "BoundedPullback": (ct.reverse_differential(BOUNDED), (LINE, LINE)),
     "Call": (ct.checkpoint(SINE), (LINE,)),
     "Choose": (ct.choose(ct.any(), ct.sort(), ct.flip()), (LINE > 0,)),
+    "Cholesky": (ct.linalg.cholesky(), (POSITIVE,)),
     "Cleared": (Cleared((Run(6, 1, 2, 2), Run(5, 0, 1, 5))), (X,)),
     "ClearedAt": (ClearedAt(ROWS), (INDEX, X)),
     "ClearedWhere": (ClearedWhere(), (X > 0, Y)),
     "Concatenate": (Concatenate(0, 2), (X, Y)),
     "Constant": (ct.fork(ct.id, ct.const(X)), (LINE,)),
+    "Cofactors": (ct.grad(ct.linalg.det), (POSITIVE,)),
     "Contract": (ct.matmul, (X, Y.T.copy())),
     "Counted": (ct.while_loop(ct.sum() >> ct.map(lambda s: s * s > 1.0), 0.5 * ct.id), (LINE,)),
     "Custom": (ct.D(lambda x: (x * x, ct.scale(2 * x))), (LINE,)),
+    "Det": (ct.linalg.det, (POSITIVE,)),
     "DotWithin": (DotWithin(6), (np.array(1), np.array(4), LINE * [0, 1, 1, 1, 0, 0], ORDERED * [0, 1, 1, 1, 0, 0])),
     "Ended": (halved.forall(6), (np.abs(LINE) * 5, np.zeros(6))),
+    "Factor": (ct.linalg.inv, (POSITIVE,)),
     "FlatIndex": (ct.index[ct.arg], (LINE, INDEX)),
     "Fold": (Fold(MOST), (X,)),
     "FoldByBin": (FoldByBin(MOST, 4), (INDEX, LINE)),
@@ -137,6 +142,7 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "LeaveOneOutProductByBin": (LeaveOneOutProductByBin(4), (INDEX, LINE, PRODUCTS)),
     "Linear": (ct.primitive.linear(lambda x: x[::-1], lambda w: w[::-1], lambda x: x), (LINE,)),
     "LinearByStructure": (ct.primitive.linear(running, structure=ct.linear.cumulative_sum), (LINE,)),
+    "LogDet": (ct.linalg.slogdet, (POSITIVE,)),
     "LogSumExp": (ct.logsumexp(), (LINE,)),
     "Map": (SINE, (X,)),
     "Normalised": (ct.softmax(), (X,)),
@@ -159,6 +165,7 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "Scan": (Scan(SUM), (X,)),
     "ScatterAdded": (ScatterAdded(ROWS), (INDEX, X)),
     "Softmax": (ct.grad(ct.logsumexp()), (LINE,)),
+    "Solved": (ct.linalg.solve(), (POSITIVE, LINE[:3])),
     "SortByBin": (SortByBin(4), (INDEX,)),
     "SortedPositions": (SortedPositions(True), (ORDERED, LINE)),
     "StableOrder": (StableOrder(0), (X,)),
@@ -169,11 +176,15 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "Unraced": (permuted.forall(6), (LINE, np.array([3, 1, 0, 2, 5, 4]), np.zeros(6))),
     "Windowed": (Windowed((Progression(0, ((0, 1), (1, 1))),), (3, 4)), (LINE,)),
 }  # fmt: skip
-WAITS = {"Choose", "Counted", "Opaque", "Printed", "Summed"}  # what the host must know, at each call
+WAITS = {"Choose", "Counted", "Opaque", "Printed", "Summed", "Cholesky", "Cofactors", "Factor", "Solved"}  # at each call
 NOTICED = {"OneByOne"}  # without a kernel
 REFUSED = {
     "Choose": r"condition of ct\.choose",
+    "Cholesky": "positive definite",
+    "Cofactors": "singular",
     "Counted": "condition of a while loop",
+    "Factor": "singular",
+    "Solved": "singular",
     "Opaque": "Opaque",
     "Printed": "Printed",
     "Summed": "number of terms of a sum",

@@ -16,10 +16,13 @@ from catad.engine.cuda.kernel import Compiled, Device
 from catad.engine.cuda.sweeps import sweep
 from catad.engine.stages.bins import Before
 from catad.errors.notices import notice
+from catad.linalg.cholesky import Cholesky
+from catad.linalg.determinant import OfFactors
 from catad.linear.families.clear import Cleared
 from catad.linear.families.contract import Contract
 from catad.linear.families.dot_within import DotWithin
 from catad.linear.families.gather import ScatterAdded
+from catad.linear.families.inverse import Factor, Solved
 from catad.linear.families.reindex import Reshaped, StridedCopy
 from catad.linear.families.windows import Windowed
 from catad.vector.bins.fold_by_bin import FoldByBin
@@ -76,10 +79,14 @@ ENOUGH: dict[type[Primitive], str] = {
     Waiting: "nothing to do",
     Lawful: "nothing to do",
     PassedOn: "nothing to do",
+    Factor: "CuPy, or steps of CuPy on all matrices of a stack",
+    Solved: "CuPy, or steps of CuPy on all matrices of a stack",
+    Cholesky: "CuPy, or steps of CuPy on all matrices of a stack",
+    OfFactors: "functions of CuPy",
     Opaque: "array code of a user",
 }
 """What runs in the place of a kernel, by class: as fast as one would be, or not of catad."""
-_OURS = ("catad.category.", "catad.linear.", "catad.vector.", "catad.simt.")  # the boxes of the layers above run what a user says
+_OURS = tuple([f"catad.{room}." for room in ("category", "linear", "vector", "linalg", "simt")])  # the others are of users
 
 
 def why_enough(primitive: Primitive) -> str | None:

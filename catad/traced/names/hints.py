@@ -10,9 +10,6 @@ _RANDOM = "draw the random numbers outside, and pass them as an argument"
 HINTS |= {
     "np": "write it with other functions of NumPy, or as ct.D with its derivative; docs/functions.md lists what is known",
     "np.linalg": _LINALG,
-    "np.linalg.solve": _LINALG,
-    "np.linalg.inv": "solve a system instead of inverting; " + _LINALG,
-    "np.linalg.det": "of 2 by 2 and 3 by 3 matrices write the formula; " + _LINALG,
     "np.fft": "Fourier transforms need complex numbers, which are not supported; write sums with constant matrices of np.cos",
     "np.random": _RANDOM,
     "np.polyfit": "solve the linear least squares problem with fixed points: np.linalg.pinv(np.vander(x, n)) @ y with constant x",

@@ -1,0 +1,24 @@
+"""Linear systems and decompositions, `ct.linalg`. Names and options are those of NumPy and SciPy.
+
+Leading axes count matrices of a stack. Floats keep their dtype, integers become float64. See docs/linear-algebra.md.
+
+>>> import catad as ct, numpy as np
+>>> a = np.array([[2.0, 1.0], [1.0, 3.0]])
+>>> x = ct.linalg.solve()(a, np.array([3.0, 4.0]))
+>>> x.round(12), ct.grad(ct.linalg.det)(a).round(12)
+(array([1., 1.]), array([[ 3., -1.],
+       [-1.,  2.]]))
+"""
+
+from typing import TYPE_CHECKING
+
+from catad.support.lazy_names import first_use
+
+if TYPE_CHECKING:
+    from catad.linalg.cholesky import cholesky as cholesky
+    from catad.linalg.determinant import det as det
+    from catad.linalg.determinant import slogdet as slogdet
+    from catad.linalg.solve import inv as inv
+    from catad.linalg.solve import solve as solve
+
+first_use(__name__)

@@ -1,0 +1,71 @@
+"""`solve` and `inv`: linear systems by one factorisation, which derivatives of every order share.
+
+    A x = b        dx = A^-1 (db - dA x)        (M. Giles 2008, section 2.3.1)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from catad import errors
+from catad.category.constructors import constructor
+from catad.category.terms import D
+from catad.linalg.matrices import identity_like, in_columns, of_one, of_two, square
+from catad.linear.families import inverse
+from catad.linear.structure import cast
+from catad.vector.deferred import Shaped, linear
+from catad.vector.folds.moments import floating
+
+if TYPE_CHECKING:
+    from catad.category.wiring import Builder, Wire
+
+ASSUMED = {"gen": "general", "general": "general", "pos": "pos", "positive definite": "pos", "sym": "sym", "symmetric": "sym"}
+ASSUMED |= {"her": "sym", "hermitian": "sym", "upper triangular": "upper", "lower triangular": "lower"}
+
+
+@linear
+def _solve(b: Builder, x: Any, term: Any) -> Wire:
+    a, right = of_two(b, x, term)
+    kind = ASSUMED[term.parameters["assume_a"]]
+    return in_columns(
+        b, square(b, a, term), floating(right), term, lambda b, a, right: inverse.solve(b, a, right, kind)
+    )
+
+
+@constructor()
+def solve(assume_a: str = "gen") -> D:
+    """`(a, b)` to the x with a x = b, as `numpy.linalg.solve`.
+
+    `assume_a` is SciPy's: "gen" (LU), "sym" (of symmetric matrices the lower half is read), "pos" (positive definite, Cholesky),
+    "upper triangular" and "lower triangular" (what stands in the other half is not read).
+
+    Shapes: a (..., n, n); b (n,), or (..., n, k) whose leading axes broadcast with those of a. Dtype: the common floating one,
+    float64 for integers. Derivative: `a^-1 (db - da x)`, to any order by one factorisation; by a symmetric matrix it is that of
+    the function of all its entries. Raises `SpaceError` for shapes that do not fit, `SolveError` (a `numpy.linalg.LinAlgError`)
+    for a singular matrix, `ArgumentError` for another `assume_a`.
+
+    >>> import catad as ct, numpy as np
+    >>> a = np.array([[2.0, 0.0], [1.0, 4.0]])
+    >>> ct.linalg.solve()(a, np.array([2.0, 9.0])), ct.linalg.solve("lower triangular")(a, np.array([2.0, 9.0]))
+    (array([1., 2.]), array([1., 2.]))
+    """
+    if assume_a not in ASSUMED:
+        raise errors.ArgumentError(errors.no_such_kind(assume_a, sorted(ASSUMED)))
+    return Shaped(solve, _solve, assume_a=assume_a)
+
+
+def inverted(b: Builder, a: Wire) -> Wire:
+    """The inverses of a stack."""
+    return inverse.solve(b, a, identity_like(b, a))
+
+
+inv = of_one("inv", lambda b, a, term: cast(inverted(b, a), a.dtype), """`ct.linalg.inv(a)` has the inverses of matrices.
+
+Shapes: (..., n, n) to (..., n, n). Dtype: that of a, float64 for integers. Derivative: `-a^-1 da a^-1`, by one factorisation.
+Errors: `SpaceError` for matrices that are not square, `SolveError` for a singular one.
+
+>>> import catad as ct, numpy as np
+>>> ct.linalg.inv(np.array([[2.0, 0.0], [0.0, 4.0]]))
+array([[0.5 , 0.  ],
+       [0.  , 0.25]])
+""")  # fmt: skip
