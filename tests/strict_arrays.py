@@ -6,6 +6,8 @@ implicit conversion to one fails. Zero-dimensional results are arrays, as on the
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import importlib.util
 import operator
 import sys
@@ -347,6 +349,15 @@ class _Linalg:
         return type(b)(made.astype(b.dtype))
 
     @staticmethod
+    def cholesky(a: StrictArray) -> StrictArray:
+        """NaN of a matrix that is not positive definite."""
+        made = np.full(a.shape, np.nan)
+        for k, one in enumerate(_unwrap(a)):
+            with contextlib.suppress(np.linalg.LinAlgError):
+                made[k] = np.linalg.cholesky(one)
+        return type(a)(made.astype(a.dtype))
+
+    @staticmethod
     def svd(a: StrictArray) -> tuple[StrictArray, ...]:
         return tuple([type(a)(one) for one in np.linalg.svd(_unwrap(a))])
 
@@ -394,7 +405,24 @@ class _Special(ModuleType):
         return call
 
 
+class _Solvers(ModuleType):
+    """A stand-in for `cupyx.scipy.linalg`: SciPy's functions of the same names, on strict arrays."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        function = getattr(importlib.import_module("scipy.linalg"), name)
+
+        def call(*args: Any, **options: Any) -> Any:
+            made = function(*[tuple(map(_unwrap, a)) if isinstance(a, tuple) else _unwrap(a) for a in args], **options)
+            kind = type(args[0][0] if isinstance(args[0], tuple) else args[0])
+            return tuple([_wrap(one, kind) for one in made]) if isinstance(made, tuple) else _wrap(made, kind)
+
+        return call
+
+
 if importlib.util.find_spec("cupyx") is None:
+    sys.modules.setdefault("cupyx.scipy.linalg", _Solvers("cupyx.scipy.linalg"))
     for _name in ("cupyx", "cupyx.scipy"):
         sys.modules.setdefault(_name, ModuleType(_name))
     sys.modules.setdefault("cupyx.scipy.special", _Special("cupyx.scipy.special"))

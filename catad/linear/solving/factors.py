@@ -9,12 +9,14 @@ and with its transpose. Arrays in C order are the transposes of what LAPACK read
     lower, upper    none: substitution                       (trtrs)
 
 LAPACK is SciPy's, imported when it is first needed, and works on one matrix after the other. Small matrices of a stack are
-factorised side by side, each step being an operation on all of them; so are those of CuPy.
+factorised side by side, each step being an operation on all of them. On arrays of CuPy, cuSOLVER and cuBLAS are in the place of
+LAPACK.
 """
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -47,13 +49,25 @@ def _flat(a: Any) -> Any:
 def _side_by_side(xp: Any, stack: Any) -> bool:
     """Whether each step is an operation on all matrices of a stack."""
     n = stack.shape[-1]
-    return xp is not np or (n <= SMALL and len(stack) >= MANY * n * n)
+    return n <= SMALL and (xp is not np or len(stack) >= MANY * n * n)
 
 
 def _lapack(name: str, dtype: np.dtype[Any]) -> Any:
     from scipy.linalg import lapack
 
     return getattr(lapack, ("s" if dtype == np.float32 else "d") + name)
+
+
+def _on_device(name: str) -> Any:
+    """A function of CuPy that asks for no finite numbers, and says nothing of a pivot that is 0."""
+    from cupyx.scipy import linalg
+
+    def call(*args: Any, **options: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            return getattr(linalg, name)(*args, check_finite=False, **options)
+
+    return call
 
 
 def _place(k: int, shape: Sequence[int]) -> str:
@@ -72,16 +86,16 @@ def _lu(xp: Any, a: Any) -> Arrays:
     stack = _flat(a)
     if not a.size:
         return a.copy(), xp.zeros(a.shape[:-1], dtype=np.int32)
-    found = _lu_side_by_side(xp, stack) if _side_by_side(xp, stack) else _lu_one_by_one(stack)
+    found = _lu_side_by_side(xp, stack) if _side_by_side(xp, stack) else _lu_one_by_one(xp, stack)
     return found[0].reshape(a.shape), found[1].reshape(a.shape[:-1])
 
 
-def _lu_one_by_one(stack: Any) -> Arrays:
-    getrf = _lapack("getrf", stack.dtype)
-    lu, pivots = np.empty_like(stack), np.empty(stack.shape[:-1], np.int32)
+def _lu_one_by_one(xp: Any, stack: Any) -> Arrays:
+    factor = _lapack("getrf", stack.dtype) if xp is np else _on_device("lu_factor")
+    lu, pivots = xp.empty_like(stack), xp.empty(stack.shape[:-1], dtype=np.int32)
     for k, one in enumerate(stack):
-        made, pivots[k], _ = getrf(one.T)
-        lu[k] = made.T
+        found = factor(one.T)
+        lu[k], pivots[k] = found[0].T, found[1]
     return lu, pivots
 
 
@@ -142,10 +156,12 @@ def _lu_solve(xp: Any, a: Any, factors: Arrays, b: Any, turned: bool) -> Any:
     _require_pivots(xp, lu, "general")
     stack, right, at = _flat(lu), _flat(b), pivots.reshape(-1, lu.shape[-1])
     if not _side_by_side(xp, stack):
-        getrs = _lapack("getrs", lu.dtype)
-        x = np.empty_like(right)
+        trans, x = 0 if turned else 1, xp.empty_like(right)
         for k, one in enumerate(stack):
-            x[k] = getrs(one.T, at[k], right[k], trans=0 if turned else 1)[0]
+            if xp is np:
+                x[k] = _lapack("getrs", lu.dtype)(one.T, at[k], right[k], trans=trans)[0]
+            else:
+                x[k] = _on_device("lu_solve")((one.T, at[k]), right[k], trans)
         return x.reshape(b.shape)
     return _lu_solve_side_by_side(xp, stack, at, right, turned).reshape(b.shape)
 
@@ -190,7 +206,9 @@ def _cholesky(xp: Any, a: Any) -> Arrays:
     stack = _flat(a)
     if not a.size:
         return (a.copy(),)
-    if not _side_by_side(xp, stack):
+    if not _side_by_side(xp, stack) and xp is not np:
+        made, infos = _cholesky_on_device(xp, stack)
+    elif not _side_by_side(xp, stack):
         potrf = _lapack("potrf", a.dtype)
         made, infos = np.empty_like(stack), np.zeros(len(stack), np.int64)
         for k, one in enumerate(stack):
@@ -199,6 +217,16 @@ def _cholesky(xp: Any, a: Any) -> Arrays:
     else:
         made, infos = _cholesky_side_by_side(xp, stack)
     return (_where_positive(xp, stack, made, infos, a.shape[:-2]).reshape(a.shape),)
+
+
+def _cholesky_on_device(xp: Any, stack: Any) -> Arrays:
+    """The factors by cuSOLVER, which does not say where it stopped: what is not finite after it, the host looks at."""
+    made = xp.linalg.cholesky(stack)
+    failed = ~(xp.isfinite(made).all(axis=(1, 2)) & (pivots_of(xp, made) > 0).all(axis=1))
+    infos = np.zeros(len(stack), np.int64)
+    for k in [int(k) for k in xp.nonzero(failed)[0]]:
+        infos[k] = _lapack("potrf", stack.dtype)(stack[k].get().T, lower=0, clean=1)[1]
+    return made, xp.asarray(infos)
 
 
 def _cholesky_side_by_side(xp: Any, stack: Any) -> Arrays:
@@ -242,9 +270,12 @@ def _substituted(xp: Any, a: Any, b: Any, lower: bool, turned: bool) -> Any:
         return b.copy()
     stack, right, n = _flat(a), _flat(b), a.shape[-1]
     if not _side_by_side(xp, stack):
-        trtrs, x = _lapack("trtrs", np.result_type(a, b)), np.empty_like(right)
+        x, how = xp.empty_like(right), {"lower": int(not lower), "trans": int(not turned)}
         for k, one in enumerate(stack):
-            x[k] = trtrs(one.T, right[k], lower=int(not lower), trans=int(not turned))[0]
+            if xp is np:
+                x[k] = _lapack("trtrs", right.dtype)(one.T, right[k], **how)[0]
+            else:
+                x[k] = _on_device("solve_triangular")(one.T, right[k], **how)
         return x.reshape(b.shape)
     x, m = _lanes(xp, right), _lanes(xp, xp.swapaxes(stack, -1, -2) if turned else stack)
     forward = lower != turned
