@@ -17,6 +17,7 @@ from catad.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from catad import engine as engine
+    from catad import fft as fft
     from catad import linalg as linalg
     from catad import linear as linear
     from catad import primitive as primitive

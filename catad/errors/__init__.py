@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from catad.errors.category import *  # noqa: F403
     from catad.errors.engine import *  # noqa: F403
     from catad.errors.extension import *  # noqa: F403
+    from catad.errors.fft import *  # noqa: F403
     from catad.errors.functions import *  # noqa: F403
     from catad.errors.indexing import *  # noqa: F403
     from catad.errors.linear import *  # noqa: F403
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name):
-        parts = "category scalar calls engine extension functions indexing linear planner simt solve testing traced vector"
+        parts = "category scalar calls engine extension functions indexing linear planner simt solve testing traced vector fft"
         is_none = name.startswith("_") or name in ("notices", "places")  # modules, for which their importer asks here first
         for part in () if is_none else parts.split():
             module = _import_module(f"{__name__}.{part}")

@@ -16,6 +16,7 @@ from catad.support.lazy_names import first_use
 
 if TYPE_CHECKING:
     from catad.linalg.cholesky import cholesky as cholesky
+    from catad.linalg.circulant import solve_circulant as solve_circulant
     from catad.linalg.determinant import det as det
     from catad.linalg.determinant import slogdet as slogdet
     from catad.linalg.solve import inv as inv

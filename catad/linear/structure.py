@@ -28,6 +28,7 @@ from catad.support.lru import hashed_once
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
+    from catad.linear.families.block import Chain
     from catad.linear.families.delta import Delta
     from catad.linear.families.reindex import Reindex
     from catad.linear.matrix.entries import Entries
@@ -308,6 +309,10 @@ class Structure(ABC):
         from catad.linear.solving.general import general
 
         return general(self, xp, slots, rtol)
+
+    def solver_of_chain(self, chain: Chain, xp: Any, slots: Sequence[Any]) -> Solver | None:
+        """The solver of a product that starts with this map and has no invertible factors, where the family knows one."""
+        return None
 
 
 Placed = tuple[Structure, tuple[int, ...]]  # a part, and the slots of the composite that are its slots

@@ -33,6 +33,7 @@ MORE = {
     "clear at": ct.LinearMap(
         ct.f64[N], ct.f64[N], ClearAt(rows_of((N,), (2,)), np.dtype(np.int64), np.dtype(np.float64)), [np.array([3, 1])]
     ),
+    "fourier": ct.linearize(ct.fft.dct(), np.arange(N) / 4)[1],
     "either": ct.linearize(Choose(ct.sin, ct.square, ct.f64[N]), (True, np.arange(N) / 4))[1],
 }
 PAIRS = [

@@ -273,7 +273,8 @@ class Chain(Composite):
         return by_parts.diagonal_of_chain(self, xp, slots, k)
 
     def solver(self, xp: Any, slots: Sequence[Any], rtol: float | None = None) -> Solver:
-        return by_parts.factor_by_factor(self, xp, slots, rtol) or super().solver(xp, slots, rtol)
+        found = by_parts.factor_by_factor(self, xp, slots, rtol) or self.parts[0][0].solver_of_chain(self, xp, slots)
+        return found or super().solver(xp, slots, rtol)
 
     @property
     def series(self) -> tuple[Placed, ...]:

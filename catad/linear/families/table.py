@@ -8,6 +8,7 @@ from catad.linear.families import block_rules, clear_rules, plain_rules  # noqa:
 from catad.linear.families.block import Block, Chain, Sum
 from catad.linear.families.clear import Clear, ClearAt, ClearWhere
 from catad.linear.families.delta import Delta
+from catad.linear.families.fourier import Fourier
 from catad.linear.families.gather import Gather, ScatterAdd
 from catad.linear.families.matrix_free import Batched, MatrixFree
 from catad.linear.families.recurrence import Recurrence
@@ -17,6 +18,6 @@ from catad.linear.products import RULES, table
 
 FAMILIES: tuple[type[Any], ...] = (  # `Zero` absorbs all others, without a rule
     Delta, Reindex, Reshape, Gather, ScatterAdd, Recurrence, Block, Sum, Chain, Network, MatrixFree, Batched, Clear, ClearAt,
-    ClearWhere,
+    ClearWhere, Fourier,
 )  # fmt: skip
 TABLE = table(FAMILIES, RULES)
