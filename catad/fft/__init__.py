@@ -1,6 +1,11 @@
 """`ct.fft`: discrete Fourier, cosine and sine transforms as morphisms, by the names of NumPy and SciPy.
 
 Complex arrays are pairs (re, im) of real ones, in arguments and in results. Floats keep their dtype, integers become float64.
+
+>>> import catad as ct, numpy as np
+>>> smooth = ct.fft.rfft() >> ct.cross(ct.slice(0, 2), ct.slice(0, 2)) >> ct.fft.irfft(4)
+>>> smooth(np.array([1.0, 0.0, 0.0, 0.0]))
+array([ 0.75,  0.25, -0.25,  0.25])
 """
 
 from typing import TYPE_CHECKING

@@ -1,23 +1,55 @@
-"""`fftconvolve`: the convolution of two arrays of one axis in O(n log n), by the product of their spectra."""
+"""`fftconvolve`: the convolution of two arrays of one axis in O(n log n), by the product of their spectra.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from catad import errors
+from catad.category.boxes import Primitive, box
 from catad.category.constructors import constructor
+from catad.category.spaces import Tensor
 from catad.category.terms import D
+from catad.linear.families.delta import identity
 from catad.linear.families.fourier import How, Transform
 from catad.linear.families.reindex import axis as move
 from catad.linear.families.reindex import moved_along
-from catad.linear.structure import cast, widest
-from catad.vector.deferred import Shaped
+from catad.linear.structure import Rule, cast, widest
+from catad.vector.deferred import Shaped, linear
 from catad.vector.folds.moments import floating
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
 
 MODES = ("full", "same", "valid")
+
+
+@box
+class Resummed(Primitive):
+    """(a, v, y) to y, entries from `first` of the convolution of a and v; by sums where numbers are not finite.
+
+    Transforms make NaN of all entries then.
+    """
+
+    first: int
+    arity = 3
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return (ins[2],)
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        a, v, y = arrays
+        if bool(xp.isfinite(y).all()):
+            return y
+        if a.ndim == 1:
+            return xp.convolve(a, v)[self.first : self.first + y.size]
+        return xp.stack([self.evaluate(xp, *one) for one in zip(a, v, y, strict=True)])
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
+        return Rule(identity(ins[2]), by=(False, False, True))
+
+    def carried(self, size: int) -> Resummed:
+        return self
 
 
 def good_size(n: int) -> int:
@@ -52,6 +84,7 @@ def convolved(b: Builder, x: Wire, y: Wire, first: int, count: int) -> Wire:
     return moved_along(b, z, 0, move(n, count, first, 1, 0, 1, count))
 
 
+@linear
 def _fftconvolve(b: Builder, x: Any, term: Any) -> Wire:
     if not isinstance(x, tuple) or len(x) != 2 or any(isinstance(one, tuple) or one.ndim != 1 or not one.shape[0] for one in x):
         raise errors.SpaceError(errors.two_arrays_of_one_axis(b.space(x), term))
@@ -61,18 +94,22 @@ def _fftconvolve(b: Builder, x: Any, term: Any) -> Wire:
     n, m = a.shape[0], v.shape[0]
     full, mode = n + m - 1, term.parameters["mode"]
     count = {"full": full, "same": n, "valid": max(n, m) - min(n, m) + 1}[mode]
-    return convolved(b, a, v, (full - count) // 2, count)
+    y = convolved(b, a, v, (full - count) // 2, count)
+    if not term.parameters["local"]:
+        return y
+    return b.add(Resummed((full - count) // 2), a, v, y)[0]
 
 
 @constructor()
-def fftconvolve(mode: str = "full") -> D:
+def fftconvolve(mode: str = "full", local: bool = False) -> D:
     """`(a, v)` to their convolution `y_k = sum_j a_j v_(k-j)`, by Fourier transforms, as `scipy.signal.fftconvolve`.
 
     Shapes: (n,) and (m,) to (n + m - 1,) in the mode "full", to the middle n entries in the mode "same", to the
     max(n, m) - min(n, m) + 1 entries in which no zeros beside the arrays take part in the mode "valid". Dtype: the common
     floating one, float64 for integers. The numbers are those of sums to rounding: about 1e-16 of the largest ones, also where
-    the sum is small. Infinity and NaN spread over all entries. Derivative: two such convolutions, in O(n log n). Raises
-    `SpaceError` for arrays of another number of axes and empty ones, `ArgumentError` for another mode.
+    the sum is small. Infinity and NaN spread over all entries; with `local` only over those of whose sums they are part, as in
+    `numpy.convolve`, where all is summed again if there are such numbers. Derivative: two such convolutions, in O(n log n).
+    Raises `SpaceError` for arrays of another number of axes and empty ones, `ArgumentError` for another mode.
 
     >>> import catad as ct, numpy as np
     >>> ct.fft.fftconvolve()(np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0])).round(12)
@@ -80,4 +117,4 @@ def fftconvolve(mode: str = "full") -> D:
     """
     if mode not in MODES:
         raise errors.ArgumentError(errors.no_such_choice("mode", mode, MODES))
-    return Shaped(fftconvolve, _fftconvolve, mode=mode)
+    return Shaped(fftconvolve, _fftconvolve, mode=mode, local=bool(local))

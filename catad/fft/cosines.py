@@ -80,7 +80,7 @@ def dct(type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = 
 def idct(type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> D:
     """The inverse of `ct.fft.dct` of the same type, as `scipy.fft.idct`.
 
-    Shapes, dtypes, derivative and errors are those of `ct.fft.dct`.
+    Shapes, dtypes, derivative and errors as `ct.fft.dct`.
 
     >>> import catad as ct, numpy as np
     >>> ct.fft.idct()(np.array([4.0, 0.0]))
@@ -93,7 +93,7 @@ def idct(type: int = 2, n: int | None = None, axis: int = -1, norm: str | None =
 def dst(type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> D:
     """The discrete sine transform of a type from 1 to 4 along an axis, as `scipy.fft.dst`.
 
-    Shapes, dtypes, parameters, derivative and errors are those of `ct.fft.dct`; type 1 takes one point, too.
+    Shapes, dtypes, parameters, derivative and errors as `ct.fft.dct`; type 1 takes one point, too.
 
     >>> import catad as ct, numpy as np
     >>> ct.fft.dst()(np.array([1.0, -1.0])).round(12)
@@ -106,7 +106,7 @@ def dst(type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = 
 def idst(type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> D:
     """The inverse of `ct.fft.dst` of the same type, as `scipy.fft.idst`.
 
-    Shapes, dtypes, derivative and errors are those of `ct.fft.dst`.
+    Shapes, dtypes, derivative and errors as `ct.fft.dst`.
 
     >>> import catad as ct, numpy as np
     >>> ct.fft.idst()(np.array([0.0, 4.0])).round(12)
@@ -134,7 +134,7 @@ def dctn(type: int = 2, s: Several = None, axes: Several = None, norm: str | Non
 def idctn(type: int = 2, s: Several = None, axes: Several = None, norm: str | None = None) -> D:
     """The inverse of `ct.fft.dctn`, as `scipy.fft.idctn`.
 
-    Shapes, dtypes, derivative and errors are those of `ct.fft.dctn`.
+    Shapes, dtypes, derivative and errors as `ct.fft.dctn`.
 
     >>> import catad as ct, numpy as np
     >>> ct.fft.idctn()(np.array([[16.0, 0.0], [0.0, 0.0]]))
@@ -148,7 +148,7 @@ def idctn(type: int = 2, s: Several = None, axes: Several = None, norm: str | No
 def dstn(type: int = 2, s: Several = None, axes: Several = None, norm: str | None = None) -> D:
     """`ct.fft.dst` along several axes (None: all), as `scipy.fft.dstn`.
 
-    Shapes, dtypes, derivative and errors are those of `ct.fft.dctn`.
+    Shapes, dtypes, derivative and errors as `ct.fft.dctn`.
 
     >>> import catad as ct, numpy as np
     >>> ct.fft.dstn()(np.array([[1.0, -1.0], [-1.0, 1.0]])).round(12)[1, 1]
@@ -161,7 +161,7 @@ def dstn(type: int = 2, s: Several = None, axes: Several = None, norm: str | Non
 def idstn(type: int = 2, s: Several = None, axes: Several = None, norm: str | None = None) -> D:
     """The inverse of `ct.fft.dstn`, as `scipy.fft.idstn`.
 
-    Shapes, dtypes, derivative and errors are those of `ct.fft.dctn`.
+    Shapes, dtypes, derivative and errors as `ct.fft.dctn`.
 
     >>> import catad as ct, numpy as np
     >>> ct.fft.idstn()(np.array([[0.0, 0.0], [0.0, 16.0]])).round(12)[0]

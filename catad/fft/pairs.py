@@ -82,7 +82,7 @@ def fftn(s: Several = None, axes: Several = None, norm: str | None = None) -> D:
 def ifftn(s: Several = None, axes: Several = None, norm: str | None = None) -> D:
     """The inverse of `ct.fft.fftn`, as `scipy.fft.ifftn`.
 
-    Shapes, dtypes, parameters and errors are those of `ct.fft.fftn`; the transpose is `fftn` with the other scale.
+    Shapes, dtypes, parameters and errors as `ct.fft.fftn`; the transpose is `fftn` with the other scale.
 
     >>> import catad as ct, numpy as np
     >>> ct.fft.ifftn()(np.ones((2, 2)))[0]
@@ -96,7 +96,7 @@ def ifftn(s: Several = None, axes: Several = None, norm: str | None = None) -> D
 def fft2(s: Several = None, axes: Several = (-2, -1), norm: str | None = None) -> D:
     """`ct.fft.fftn` along the last two axes, as `scipy.fft.fft2`.
 
-    Shapes, dtypes, derivative and errors are those of `ct.fft.fftn`.
+    Shapes, dtypes, derivative and errors as `ct.fft.fftn`.
 
     >>> import catad as ct, numpy as np
     >>> ct.fft.fft2()(np.eye(2))[0]
@@ -110,7 +110,7 @@ def fft2(s: Several = None, axes: Several = (-2, -1), norm: str | None = None) -
 def ifft2(s: Several = None, axes: Several = (-2, -1), norm: str | None = None) -> D:
     """The inverse of `ct.fft.fft2`, as `scipy.fft.ifft2`.
 
-    Shapes, dtypes, derivative and errors are those of `ct.fft.ifftn`.
+    Shapes, dtypes, derivative and errors as `ct.fft.ifftn`.
 
     >>> import catad as ct, numpy as np
     >>> ct.fft.ifft2()(2 * np.eye(2))[0]

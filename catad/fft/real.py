@@ -64,7 +64,8 @@ def rfft(n: int | None = None, axis: int = -1, norm: str | None = None) -> D:
 
     `n` and `norm` are those of `ct.fft.fft`. Shapes: (..., m, ...) to a pair (re, im) of (..., n // 2 + 1, ...). Dtype: floats
     keep theirs, integers become float64. Derivative: the transform itself, in O(n log n); its transpose is a weighted `irfft`.
-    Raises `SpaceError` for a pair, for an axis that is missing or has no points, `ArgumentError` for another `norm`.
+    Raises `SpaceError` for a pair, for an axis that is missing or has no points, `ArgumentError` for another `norm` and for
+    parameters that are no integers.
 
     >>> import catad as ct, numpy as np
     >>> ct.fft.rfft()(np.array([1.0, 2.0, 0.0, 0.0]))
@@ -80,7 +81,7 @@ def irfft(n: int | None = None, axis: int = -1, norm: str | None = None) -> D:
     The imaginary part of the first entry, and of the last if n is even, is not read. Shapes: an array (..., m, ...), or a pair
     (re, im) of such, to (..., n, ...). Dtype: floats keep theirs, integers become float64. Derivative: the transform itself; its
     transpose is a weighted `rfft`. Raises `SpaceError` for an axis that is missing, n < 1 and parts of two shapes,
-    `ArgumentError` for another `norm`.
+    `ArgumentError` for another `norm` and for parameters that are no integers.
 
     >>> import catad as ct, numpy as np
     >>> ct.fft.irfft()(np.array([3.0, 1.0, -1.0]), np.array([0.0, -2.0, 0.0]))
@@ -93,7 +94,7 @@ def irfft(n: int | None = None, axis: int = -1, norm: str | None = None) -> D:
 def hfft(n: int | None = None, axis: int = -1, norm: str | None = None) -> D:
     """The real spectrum of n numbers that are symmetric, of which the first half is given, as `numpy.fft.hfft`.
 
-    Shapes, dtypes, derivative and errors are those of `ct.fft.irfft`; the scales are those of `ct.fft.fft`.
+    Shapes, dtypes, derivative and errors as `ct.fft.irfft`; the scales are those of `ct.fft.fft`.
 
     >>> import catad as ct, numpy as np
     >>> ct.fft.hfft()(np.array([1.0, 2.0, 3.0]))
@@ -106,7 +107,7 @@ def hfft(n: int | None = None, axis: int = -1, norm: str | None = None) -> D:
 def ihfft(n: int | None = None, axis: int = -1, norm: str | None = None) -> D:
     """The inverse of `ct.fft.hfft`, as `numpy.fft.ihfft`.
 
-    Shapes, dtypes, derivative and errors are those of `ct.fft.rfft`; the scales are those of `ct.fft.ifft`.
+    Shapes, dtypes, derivative and errors as `ct.fft.rfft`; the scales are those of `ct.fft.ifft`.
 
     >>> import catad as ct, numpy as np
     >>> ct.fft.ihfft()(np.array([8.0, -2.0, 0.0, -2.0]))[0]
@@ -120,7 +121,7 @@ def rfftn(s: Several = None, axes: Several = None, norm: str | None = None) -> D
     """`ct.fft.rfft` along the last of several axes (None: all), and `ct.fft.fft` along the others, as `scipy.fft.rfftn`.
 
     `s` and `axes` are those of `ct.fft.fftn`. Shapes: (..., m) to a pair (re, im) of (..., m // 2 + 1), if the last axis is
-    among them. Dtypes, derivative and errors are those of `ct.fft.rfft`; no axes are a `SpaceError`.
+    among them. Dtypes, derivative and errors as `ct.fft.rfft`; no axes are a `SpaceError`.
 
     >>> import catad as ct, numpy as np
     >>> ct.fft.rfftn()(np.ones((2, 2)))[0]
@@ -134,7 +135,7 @@ def rfftn(s: Several = None, axes: Several = None, norm: str | None = None) -> D
 def irfftn(s: Several = None, axes: Several = None, norm: str | None = None) -> D:
     """`ct.fft.ifft` along all but the last of several axes (None: all), and `ct.fft.irfft` along that, as `scipy.fft.irfftn`.
 
-    Shapes, dtypes, derivative and errors are those of `ct.fft.irfft`, with `s` and `axes` of `ct.fft.fftn`.
+    Shapes, dtypes, derivative and errors as `ct.fft.irfft`, with `s` and `axes` of `ct.fft.fftn`.
 
     >>> import catad as ct, numpy as np
     >>> ct.fft.irfftn()(np.array([[4.0, 0.0], [0.0, 0.0]]))
@@ -148,7 +149,7 @@ def irfftn(s: Several = None, axes: Several = None, norm: str | None = None) -> 
 def rfft2(s: Several = None, axes: Several = (-2, -1), norm: str | None = None) -> D:
     """`ct.fft.rfftn` along the last two axes, as `scipy.fft.rfft2`.
 
-    Shapes, dtypes, derivative and errors are those of `ct.fft.rfftn`.
+    Shapes, dtypes, derivative and errors as `ct.fft.rfftn`.
 
     >>> import catad as ct, numpy as np
     >>> ct.fft.rfft2()(np.eye(2))[0]
@@ -162,7 +163,7 @@ def rfft2(s: Several = None, axes: Several = (-2, -1), norm: str | None = None) 
 def irfft2(s: Several = None, axes: Several = (-2, -1), norm: str | None = None) -> D:
     """`ct.fft.irfftn` along the last two axes, as `scipy.fft.irfft2`.
 
-    Shapes, dtypes, derivative and errors are those of `ct.fft.irfftn`.
+    Shapes, dtypes, derivative and errors as `ct.fft.irfftn`.
 
     >>> import catad as ct, numpy as np
     >>> ct.fft.irfft2()(2 * np.eye(2))

@@ -163,7 +163,7 @@ def named_errors(name: str) -> set[str]:
         seen.add(name)
         text = text_of(name)
         found |= set(re.findall(r"`(\w*Error)`", text))
-        names += [f"catad.{other}" for other in re.findall(r"[Ee]rrors (?:of the operator )?(?:as|of) `(?:ct\.)?(\w+)`", text)]
+        names += [f"catad.{other}" for other in re.findall(r"[Ee]rrors (?:of the operator )?(?:as|of) `(?:ct\.)?([\w.]+)`", text)]
     return found
 
 

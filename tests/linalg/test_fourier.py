@@ -370,3 +370,38 @@ def test_convolutions(n: int, m: int, mode: str) -> None:
     near(ct.fft.fftconvolve(mode)(*short), scipy.signal.fftconvolve(*short, mode))
     if n < 10:
         check_grads(ct.fft.fftconvolve(mode) >> ct.sin, a, v, order=2)
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize(("n", "m"), [(64, 64), (100, 70), (70, 100), (300, 64), (64, 63)])
+def test_long_convolutions_of_numpy(n: int, m: int, mode: str) -> None:
+    a, v = RNG.normal(size=n), RNG.normal(size=m)
+    bad = a.copy()
+    bad[3], bad[40] = np.nan, np.inf
+
+    def convolved(a: Any, v: Any) -> Any:
+        return np.convolve(a, v, mode)
+
+    def correlated(a: Any, v: Any) -> Any:
+        return np.correlate(a, v, mode)
+
+    for fn in (convolved, correlated):
+        f = ct.function(fn)
+        near(f(a, v), fn(a, v))
+        near(f(a.astype(np.float32), v.astype(np.float32)), fn(a.astype(np.float32), v.astype(np.float32)))
+        np.testing.assert_allclose(f(bad, v), fn(bad, v), atol=1e-12)  # NaN and infinity at the same places
+        np.testing.assert_allclose(ct.vmap(f)(np.stack([a, bad]), np.stack([v, -v])), [fn(a, v), fn(bad, -v)], atol=1e-12)
+        whole = np.arange(n), np.arange(m)
+        assert f(*whole).dtype == fn(*whole).dtype and np.array_equal(f(*whole), fn(*whole))
+        met = [type(box.primitive).__name__ for box in ct.wire(f, ct.space_of((a, v))).boxes]
+        assert ("Transform" in met) == (min(n, m) >= 64)
+    if n == m:
+        check_grads(ct.function(convolved) >> ct.sin, a, v, order=2)
+
+
+def test_a_long_convolution_has_a_short_jacobian() -> None:
+    a, v = RNG.normal(size=4000), RNG.normal(size=500)
+    L = ct.linearize(ct.function(lambda a: np.convolve(a, v)), a)[1]
+    assert L.stored < 10 * 4500
+    w = RNG.normal(size=4499)
+    near(L.T(w), np.correlate(w, v, "valid"))

@@ -32,6 +32,7 @@ from catad.linear.families.delta import pointwise
 from catad.linear.matrix.columns import images
 from catad.linear.products import MapProduct, Shared, rule
 from catad.linear.solving.solver import Solver
+from catad.linear.solving.spectral import by_spectrum
 from catad.linear.structure import Rule, Structure, family
 
 if TYPE_CHECKING:
@@ -257,11 +258,7 @@ class Fourier(Structure):
     def solver_of_chain(self, chain: Chain, xp: Any, slots: Sequence[Any]) -> Solver | None:
         """By the spectrum, where the product is a circulant."""
         last = chain.parts[-1][0]
-        if not isinstance(last, Fourier):
-            return None
-        from catad.linear.solving.spectral import by_spectrum
-
-        return by_spectrum(self, last, chain, xp, slots)
+        return by_spectrum(self, last, chain, xp, slots) if isinstance(last, Fourier) else None
 
 
 def _points(first: Fourier) -> int:

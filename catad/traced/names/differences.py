@@ -9,6 +9,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from catad import errors
+from catad import fft as words
 from catad.category.terms import D
 from catad.traced.arrays.operators import common_dtype, matmul, pointwise
 from catad.traced.names.moving import along
@@ -181,12 +182,15 @@ def trapezoid(trace: Trace, y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1
 
 # -- convolutions
 
+LONG = 64  # entries of the shorter array from which spectra are quicker than sums: examples/experiments/convolutions.py
 
 def _convolved(trace: Trace, a: Any, v: Any, mode: str) -> Any:
-    """Sums over shifts: the longer array in windows, times the shorter one turned around."""
+    """Sums over shifts: the longer array in windows, times the shorter one turned around; long ones by their spectra."""
     n, m = len(a), len(v)
     before, after = {"full": (m - 1, m - 1), "same": (m // 2, (m - 1) // 2), "valid": (0, 0)}[mode]
     dtype = np.result_type(a.dtype, v.dtype)
+    if m >= LONG and dtype.kind == "f":
+        return one_line(trace, words.fftconvolve(mode, local=True), a.astype(dtype), v.astype(dtype))
     padded = np.pad(a.astype(dtype), (before, after))
     count = n + before + after - m + 1
     windows = padded[np.arange(count)[:, None] + np.arange(m)]
