@@ -27,6 +27,7 @@ _TOPICS = {  # what each module of `names/` has entries for: NumPy's names and m
     "differences": """
         convolve corrcoef correlate cov cumprod cumsum cumulative_prod cumulative_sum diff ediff1d gradient nancumprod
         nancumsum polyval trapezoid unwrap vander""",
+    "fft": "fftshift hfft ifftshift irfft irfft2 irfftn scipy.fft scipy.linalg scipy.signal",
     "joining": """
         append array_split block column_stack concat concatenate delete dsplit dstack hsplit hstack insert split stack
         unstack vsplit vstack""",
@@ -188,21 +189,33 @@ def attribute(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 
 RAGGED: dict[Callable[..., Any], Callable[..., Any]] = {}  # by a meaning: the one that it has on slices of traced length
 HINTS: dict[str, str] = {}
-PACKAGES: dict[Any, Callable[..., None]] = {}
-of_package = entering(PACKAGES)  # by names of packages: what enters their functions into the tables
+PACKAGES: dict[str, list[Callable[[], None]]] = {}
+
+
+def of_package(*names: str) -> Callable[[Callable[[], None]], Callable[[], None]]:
+    """Decorator: what enters the functions of packages, or of their modules, into the tables."""
+
+    def decorated(fn: Callable[[], None]) -> Callable[[], None]:
+        for name in names:
+            PACKAGES.setdefault(name, []).append(fn)
+        return fn
+
+    return decorated
 
 
 def enter_package(function: Any) -> bool:
     """Enter the functions of the package of a function, if that is not done; whether something was entered."""
     module = getattr(function, "__module__", None) or type(function).__module__
-    name = str(module).partition(".")[0]
-    if name == "numpy":  # a universal function of another package
-        name = "scipy"
-    _loaded(name)
-    fill = PACKAGES.pop(name, None) if name in sys.modules else None
-    if fill is not None:
+    parts = str(module).split(".")
+    if parts[0] == "numpy":  # a universal function of another package
+        parts = ["scipy"]
+    found = []
+    for name in dict.fromkeys((parts[0], ".".join(parts[:2]))):
+        _loaded(name)
+        found += PACKAGES.pop(name, []) if name in sys.modules else []
+    for fill in found:
         fill()
-    return fill is not None
+    return bool(found)
 
 
 def hint(name: str) -> str:

@@ -10,7 +10,7 @@ _RANDOM = "draw the random numbers outside, and pass them as an argument"
 HINTS |= {
     "np": "write it with other functions of NumPy, or as ct.D with its derivative; docs/functions.md lists what is known",
     "np.linalg": _LINALG,
-    "np.fft": "Fourier transforms need complex numbers, which are not supported; write sums with constant matrices of np.cos",
+    "np.fft": "Fourier transforms with complex results give pairs: re, im = ct.fft.rfft()(x), and ct.fft.irfft()(re, im) back",
     "np.random": _RANDOM,
     "np.polyfit": "solve the linear least squares problem with fixed points: np.linalg.pinv(np.vander(x, n)) @ y with constant x",
     "np.roots": "its numbers are complex; find one root with a loop of Newton's steps",

@@ -1,0 +1,145 @@
+"""The names of numpy.fft, scipy.fft, scipy.signal and scipy.linalg in traced functions, against these libraries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.fft
+import scipy.linalg
+import scipy.signal
+import scipy.special
+
+import catad as ct
+from catad.testing import check_grads
+from catad.traced.names import fft as names
+from catad.traced.table import FUNCTIONS
+
+RNG = np.random.default_rng(11)
+X = RNG.normal(size=(4, 6))
+
+
+def same(fn: Any, *args: Any) -> None:
+    """A traced function has the library's numbers, shapes and dtypes."""
+    got, want = ct.function(fn)(*args), fn(*args)
+    assert got.shape == want.shape and got.dtype == want.dtype
+    np.testing.assert_allclose(got, want, rtol=0, atol=100 * np.finfo(float if want.dtype.kind != "f" else want.dtype).eps)
+
+
+FUNCTIONS_OF_ONE = {
+    "irfft": lambda x: np.fft.irfft(x),
+    "irfft of keywords": lambda x: np.fft.irfft(a=x, n=5, norm="forward"),
+    "hfft": lambda x: np.fft.hfft(x, 5, 0, "ortho"),
+    "irfft2": lambda x: np.fft.irfft2(x, (3, 4)),
+    "irfftn": lambda x: np.fft.irfftn(x, axes=(1, 0), s=(3, 4)),
+    "shift": lambda x: np.fft.fftshift(x, axes=(0, 1)) + np.fft.ifftshift(x),
+    "frequencies": lambda x: x * np.fft.fftfreq(6, 0.5) + x[:, :4].sum() * np.fft.rfftfreq(10)[0],
+    "scipy irfft": lambda x: scipy.fft.irfft(np.sin(x), 7, workers=1),
+    "dct": lambda x: scipy.fft.dct(x, 3, norm="ortho", overwrite_x=True),
+    "idct": lambda x: scipy.fft.idct(x, 1, 5, 0),
+    "dst": lambda x: scipy.fft.dst(scipy.special.erf(x), type=4),
+    "idst": lambda x: scipy.fft.idst(x, orthogonalize=False),
+    "dctn": lambda x: scipy.fft.dctn(x, axes=[1]),
+    "idctn": lambda x: scipy.fft.idctn(x, 2, (3, 8)),
+    "dstn": lambda x: scipy.fft.dstn(x, 1, norm="forward"),
+    "idstn": lambda x: scipy.fft.idstn(x, 3),
+    "scipy shift": lambda x: scipy.fft.ifftshift(scipy.fft.fftshift(x, 1) * np.arange(6.0), 1),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS_OF_ONE)
+def test_transforms(name: str) -> None:
+    fn = FUNCTIONS_OF_ONE[name]
+    same(fn, X)
+    same(fn, X.T[::-1].T)
+    if "freq" not in name:
+        same(fn, X.astype(np.float32))
+        same(fn, np.arange(24).reshape(4, 6))
+    check_grads(ct.function(fn) >> ct.sin, X, order=1)
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize(("n", "m"), [(9, 4), (4, 9), (5, 5), (1, 3), (100, 70)])
+def test_convolutions_of_scipy(n: int, m: int, mode: str) -> None:
+    a, v = RNG.normal(size=n), RNG.normal(size=m)
+    for fn in (scipy.signal.convolve, scipy.signal.correlate, scipy.signal.fftconvolve):
+        same(lambda a, v, fn=fn: fn(a, v, mode), a, v)
+    for method in ("fft", "direct"):
+        same(lambda a, v, method=method: scipy.signal.convolve(a, v, mode, method), a, v)
+    whole = np.arange(n), np.arange(m)
+    for fn in (scipy.signal.convolve, scipy.signal.correlate):
+        same(lambda a, v, fn=fn: fn(a, v, mode), *whole)
+
+
+def test_circulants_of_scipy() -> None:
+    c, b = RNG.normal(size=(3, 5)) + 9.0 * (np.arange(5) == 0), RNG.normal(size=(5, 3))
+    same(lambda c, b: scipy.linalg.solve_circulant(c, b), c[0], b)
+    same(lambda c, b: scipy.linalg.solve_circulant(c, b), c, b[:, 0])
+    same(lambda c, b: scipy.linalg.solve_circulant(c, b, caxis=0, baxis=-1, outaxis=-1), c.T.copy(), b.T.copy())
+    with pytest.raises(np.linalg.LinAlgError, match="singular"):
+        ct.function(lambda c, b: scipy.linalg.solve_circulant(c, b))(np.ones(5), b)
+
+
+def test_what_is_not_traced_says_so() -> None:
+    for fn in (
+        lambda x: np.fft.fft(x),
+        lambda x: scipy.fft.dct(x, orthogonalize=True),
+        lambda x: scipy.signal.fftconvolve(x, x),
+        lambda x: scipy.linalg.solve_circulant(x[0], x[0], singular="lstsq"),
+    ):
+        with pytest.raises(ct.TraceError):
+            ct.function(fn)(X)
+    for bad in (lambda x: np.fft.irfft(x, norm="best"), lambda x: scipy.fft.dct(x, 5), lambda x: np.fft.irfft(x, 0)):
+        with pytest.raises(ValueError):
+            ct.function(bad)(X)
+        with pytest.raises(ValueError):
+            bad(X)
+
+
+class Paired:
+    """As little of a complex stand-in as the transforms need."""
+
+    dtype = np.dtype(np.complex128)
+
+    def __init__(self, re: Any, im: Any) -> None:
+        self.real, self.imag = re, im
+
+
+def test_the_names_are_ready_for_stand_ins_of_complex_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in names.COMPLEX:
+        monkeypatch.setitem(FUNCTIONS, getattr(np.fft, name), None)
+    found = names.of_complex(Paired)
+
+    def of_real(x: Any) -> Any:
+        z = np.fft.rfft(x, axis=0)
+        return z.real, z.imag
+
+    got, want = ct.function(of_real)(X), np.fft.rfft(X, axis=0)
+    np.testing.assert_allclose(got, (want.real, want.imag), atol=1e-13)
+
+    def of_pairs(x: Any, y: Any) -> Any:
+        trace = x.trace_
+        z = found["fft"](trace, Paired(x, y), 8, norm="ortho")
+        w = found["ifftshift"](trace, z, axes=1)
+        return z.real, z.imag, w.real, found["irfft"](trace, z, 5)
+
+    z = np.fft.fft(X + 1j * X[::-1], 8, norm="ortho")
+    want = z.real, z.imag, np.fft.ifftshift(z, axes=1).real, np.fft.irfft(z, 5)
+    for one, other in zip(ct.function(of_pairs)(X, X[::-1].copy()), want, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-13)
+    with pytest.raises(TypeError, match="a complex array is given"):
+        ct.function(lambda x: found["rfft"](x.trace_, Paired(x, x)))(X)
+
+
+def test_functions_call_the_morphisms_on_pairs() -> None:
+    def smooth(x: Any) -> Any:
+        re, im = ct.fft.rfft()(x)
+        keep = np.arange(len(re)) < 3
+        return ct.fft.irfft(len(x))(re * keep, im * keep)
+
+    x = RNG.normal(size=12)
+    want = np.fft.irfft(np.fft.rfft(x) * (np.arange(7) < 3), 12)
+    np.testing.assert_allclose(ct.function(smooth)(x), want, atol=1e-13)
+    check_grads(ct.function(smooth) >> ct.sin, x, order=2)
+    assert ct.jacobian(ct.function(smooth))(np.ones(600)).stored < 3000
