@@ -119,8 +119,8 @@ def idst(type: int = 2, n: int | None = None, axis: int = -1, norm: str | None =
 def dctn(type: int = 2, s: Several = None, axes: Several = None, norm: str | None = None) -> D:
     """`ct.fft.dct` along several axes (None: all), as `scipy.fft.dctn`.
 
-    `s` has a number of points for each axis, -1 for those that there are. Shapes, dtypes, derivative and errors are those of
-    `ct.fft.dct`; axes that occur twice and numbers that do not fit them are a `SpaceError`.
+    `s` has a number of points for each axis, -1 for those that there are. Shapes, dtypes and derivative as for `ct.fft.dct`.
+    Errors as `ct.fft.dct`; axes that occur twice and numbers that do not fit them are a `SpaceError`.
 
     >>> import catad as ct, numpy as np
     >>> ct.fft.dctn()(np.ones((2, 2)))

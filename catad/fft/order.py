@@ -73,7 +73,7 @@ def _spacing(d: float) -> float:
 def fftfreq(n: int, d: float = 1.0) -> D:
     """The frequencies of the entries of a spectrum of n points at distances `d`, a constant, as `numpy.fft.fftfreq`.
 
-    Shape: (n,), whatever the argument is. Dtype: float64. Derivative: zero. Raises `ArgumentError` for n < 1 and for d = 0.
+    Shape: (n,) with the dtype float64, whatever the argument is. Derivative: zero. Raises `ArgumentError` for n < 1 and d = 0.
 
     >>> import catad as ct, numpy as np
     >>> ct.fft.fftfreq(5, 0.5)(np.zeros(3))
@@ -86,7 +86,7 @@ def fftfreq(n: int, d: float = 1.0) -> D:
 def rfftfreq(n: int, d: float = 1.0) -> D:
     """The frequencies of the entries of `ct.fft.rfft` of n points at distances `d`, a constant, as `numpy.fft.rfftfreq`.
 
-    Shape: (n // 2 + 1,). Dtype: float64. Derivative and errors as `ct.fft.fftfreq`.
+    Shape: (n // 2 + 1,) with the dtype float64. Derivative and errors as `ct.fft.fftfreq`.
 
     >>> import catad as ct, numpy as np
     >>> ct.fft.rfftfreq(4)(np.zeros(3))

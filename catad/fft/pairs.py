@@ -52,8 +52,8 @@ def fft(n: int | None = None, axis: int = -1, norm: str | None = None) -> D:
 def ifft(n: int | None = None, axis: int = -1, norm: str | None = None) -> D:
     """The inverse of `ct.fft.fft` along an axis, as `numpy.fft.ifft`: `x_j = 1/n sum_k exp(2 pi i j k / n) y_k`.
 
-    `norm` divides by n ("backward", None), by sqrt(n) ("ortho") or by nothing ("forward"). Shapes, dtypes and errors are those of
-    `ct.fft.fft`, and the transpose is `fft` with the other scale.
+    `norm` divides by n ("backward", None), by sqrt(n) ("ortho") or by nothing ("forward"). Shapes, dtypes
+    and errors as `ct.fft.fft`; the transpose is `fft` with the other scale.
 
     >>> import catad as ct, numpy as np
     >>> (ct.fft.fft() >> ct.fft.ifft())(np.array([1.0, 2.0, 0.0, 0.0]))
