@@ -187,3 +187,26 @@ def right_hand_side(matrices: object, right: object, term: object) -> str:
 
 def no_such_kind(given: object, known: list[str]) -> str:
     return text("no kind of matrices has this name", given=abbreviated(given), expected=", ".join(known))
+
+
+def no_decomposition(shape: object, why: str) -> str:
+    return text(
+        "a decomposition did not converge",
+        given=f"matrices of shape {shape}: {why}",
+        expected="finite numbers, far from overflow",
+        do="divide the matrices by their greatest entry",
+    )
+
+
+def no_such_degenerate(given: object) -> str:
+    return text(
+        "derivatives by equal eigenvalues are infinite (None) or dropped", given=abbreviated(given), expected='None or "zero"'
+    )
+
+
+def no_such_half(given: object) -> str:
+    return text("a half of a matrix is named by a letter", given=abbreviated(given), expected='"L" (lower) or "U" (upper)')
+
+
+def no_such_mode(given: object, modes: tuple[str, ...]) -> str:
+    return text("no mode of a QR decomposition has this name", given=abbreviated(given), expected=", ".join(modes))

@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from catad.linalg.circulant import solve_circulant as solve_circulant
     from catad.linalg.determinant import det as det
     from catad.linalg.determinant import slogdet as slogdet
+    from catad.linalg.eigh import eigh as eigh
+    from catad.linalg.eigh import eigvalsh as eigvalsh
+    from catad.linalg.qr import qr as qr
     from catad.linalg.solve import inv as inv
     from catad.linalg.solve import solve as solve
+    from catad.linalg.svd import svd as svd
+    from catad.linalg.svd import svdvals as svdvals
 
 first_use(__name__)

@@ -1,0 +1,173 @@
+"""`eigh` and `eigvalsh`: A = V diag(w) V' of symmetric matrices.
+
+    X = V' dA V        dw = diag X        dV = V (F * X), F_ij = 1 / (w_j - w_i), 0 on the diagonal
+
+(M. Giles 2008, section 3.1.) Only one half of A is read. The derivative is that by symmetric matrices: dA counts as (dA + dA') / 2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from catad import errors
+from catad.category.boxes import Primitive, box
+from catad.category.constructors import constructor
+from catad.category.spaces import Tensor
+from catad.category.terms import D
+from catad.linalg.cholesky import symmetrised
+from catad.linalg.divided import Divided, gaps
+from catad.linalg.matrices import square
+from catad.linalg.parts import by_lane, diagonals, timed, times
+from catad.linear.families.block import assemble, chain, placed
+from catad.linear.structure import Placed, Rule
+from catad.vector.deferred import Shaped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from catad.category.wiring import Builder, Wire
+
+
+def _read(xp: Any, a: Any, half: str) -> Any:
+    return xp.tril(a) if half == "L" else xp.triu(a)
+
+
+def _in_basis(a: Tensor) -> list[Placed]:
+    """dA to V' dA V, V in slot 0."""
+    return [symmetrised(a), (times(a, a, turned=True), (0,)), (timed(a, a), (0,))]
+
+
+@box
+class Eigvalsh(Primitive):
+    """The eigenvalues of symmetric matrices, of which one half is read."""
+
+    half: str = "L"
+    arity = 1
+    vectorized = True
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return (Tensor(ins[0].shape[:-1], ins[0].dtype),)
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        (a,) = arrays
+        return by_lane(xp, lambda a: (xp.linalg.eigvalsh(a, self.half),), a, _read(xp, a, self.half))[0]
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
+        (a,) = ins
+
+        def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
+            return [wires[0].builder.add(Eigh(self.half), wires[0])[1]]
+
+        return Rule(chain([*_in_basis(a), (diagonals(a), ())]), coefficients)
+
+    def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
+        return 2 * ins[0].size * ins[0].shape[-1]
+
+    def carried(self, size: int) -> Eigvalsh:
+        return self
+
+
+@box
+class Eigh(Primitive):
+    """The eigenvalues and eigenvectors of symmetric matrices, of which one half is read.
+
+    With `drop`, the derivative leaves out what is divided by differences of equal eigenvalues.
+    """
+
+    half: str = "L"
+    drop: bool = False
+    arity = 1
+    vectorized = True
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return Tensor(ins[0].shape[:-1], ins[0].dtype), ins[0]
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        (a,) = arrays
+        return by_lane(xp, lambda a: tuple(xp.linalg.eigh(a, self.half)), a, _read(xp, a, self.half))
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
+        v = outs[1]
+        turning = placed(chain, [(Divided(v), (1,)), (times(v, v), (0,))])
+        both = assemble([[(diagonals(v), ())], [turning]], [v], outs, (v, v))
+        structure = chain([*_in_basis(v), (both, (0, 1))])
+
+        def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
+            return [results[1], gaps(wires[0].builder, results[0], False, self.drop)]
+
+        return Rule(structure, coefficients)
+
+    def needs(self, read: Sequence[bool]) -> Sequence[bool] | None:
+        return None if read[1] else (True,)
+
+    def narrowed(self, b: Builder, ins: Sequence[Wire], read: Sequence[bool]) -> Sequence[Wire | None]:
+        return *b.add(Eigvalsh(self.half), *ins), None
+
+    def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
+        return 9 * ins[0].size * ins[0].shape[-1]
+
+    def carried(self, size: int) -> Eigh:
+        return self
+
+
+def dropping(degenerate: Any) -> bool:
+    """Whether equal eigenvalues, or singular values, are dropped by derivatives; raises `ArgumentError`."""
+    if degenerate not in (None, "zero"):
+        raise errors.ArgumentError(errors.no_such_degenerate(degenerate))
+    return bool(degenerate == "zero")
+
+
+def half_of(given: Any) -> str:
+    """The half of a matrix that is read, as NumPy names it; raises `ArgumentError`."""
+    if not isinstance(given, str) or given.upper() not in ("L", "U"):
+        raise errors.ArgumentError(errors.no_such_half(given))
+    return given.upper()
+
+
+def _eigh(b: Builder, x: Any, term: Any) -> Any:
+    return b.add(Eigh(term.parameters["UPLO"], term.parameters["degenerate"] == "zero"), square(b, x, term))
+
+
+@constructor()
+def eigh(UPLO: str = "L", degenerate: str | None = None) -> D:
+    """The eigenvalues w and eigenvectors V of symmetric matrices, `A = V @ diag(w) @ V.T`, as `numpy.linalg.eigh`.
+
+    The lower half of A is read, the upper one if UPLO is "U". Eigenvalues ascend. Matrices in whose half NaN or infinity stands
+    have NaN as results, others of the stack nothing of it.
+
+    Shapes: (..., n, n) to (..., n) and (..., n, n), eigenvectors in columns. Dtype: that of A, float64 for integers. Derivative:
+    to any order, that by symmetric matrices: dA counts as (dA + dA') / 2. It is `dw = diag X`, `dV = V (F * X)` with
+    `X = V' dA V` and `F_ij = 1 / (w_j - w_i)`. Where two eigenvalues are equal, dV is infinite, and 0 where X is 0; a gradient is
+    infinite or NaN there where it comes by these eigenvectors. `degenerate="zero"` drops what belongs to eigenvalues that differ
+    by rounding errors, which is right for what depends on their common space alone. Raises `SpaceError` for matrices that
+    are not square, `SolveError` where LAPACK does not converge, `ArgumentError` for other parameters. Source: M. Giles,
+    Collected matrix derivative results for forward and reverse mode algorithmic differentiation, 2008, section 3.1.
+
+    >>> import catad as ct, numpy as np
+    >>> w, V = ct.linalg.eigh()(np.array([[2.0, 0.0], [0.0, 1.0]]))
+    >>> w, abs(V)
+    (array([1., 2.]), array([[0., 1.],
+           [1., 0.]]))
+    """
+    dropping(degenerate)
+    return Shaped(eigh, _eigh, UPLO=half_of(UPLO), degenerate=degenerate)
+
+
+def _eigvalsh(b: Builder, x: Any, term: Any) -> Wire:
+    return b.add(Eigvalsh(term.parameters["UPLO"]), square(b, x, term))[0]
+
+
+@constructor()
+def eigvalsh(UPLO: str = "L") -> D:
+    """The eigenvalues of symmetric matrices in ascending order, as `numpy.linalg.eigvalsh`.
+
+    The lower half of A is read, the upper one if UPLO is "U". Shapes: (..., n, n) to (..., n). Dtype: that of A, float64 for
+    integers. Derivative: to any order, `dw = diag(V' dA V)` with dA counting as (dA + dA') / 2; of equal eigenvalues it is one
+    of several. Raises `SpaceError` for matrices that are not square, `SolveError` where LAPACK does not converge,
+    `ArgumentError` for another UPLO. Source: M. Giles 2008, section 3.1.
+
+    >>> import catad as ct, numpy as np
+    >>> ct.linalg.eigvalsh()(np.array([[2.0, 0.0], [0.0, 1.0]]))
+    array([1., 2.])
+    """
+    return Shaped(eigvalsh, _eigvalsh, UPLO=half_of(UPLO))

@@ -1,0 +1,97 @@
+"""Linear maps of stacks of matrices, of which rules are made, and what decompositions share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from catad import errors
+from catad.category.spaces import Tensor
+from catad.linear.families.block import chain, placed, total
+from catad.linear.families.delta import Delta, delta, identity
+from catad.linear.families.inverse import Inverse, stacked
+from catad.linear.solving.factors import _place
+from catad.linear.structure import Placed, Structure
+
+Arrays = tuple[Any, ...]
+
+
+def of_shape(like: Tensor, *shape: int) -> Tensor:
+    """A stack of arrays of a shape, as many as there are matrices in another stack."""
+    return Tensor((*like.shape[:-2], *shape), like.dtype)
+
+
+def times(matrices: Tensor, x: Tensor, turned: bool = False, factor: float = 1.0) -> Delta:
+    """X (..., j, k) to A X with A (..., i, j) in the slot; to A' X of A (..., j, i) where `turned`."""
+    return _product(matrices, x, False, turned, factor)
+
+
+def timed(matrices: Tensor, x: Tensor, turned: bool = False, factor: float = 1.0) -> Delta:
+    """X (..., k, j) to X A with A (..., j, i) in the slot; to X A' of A (..., i, j) where `turned`."""
+    return _product(matrices, x, True, turned, factor)
+
+
+def _product(matrices: Tensor, x: Tensor, right: bool, turned: bool, factor: float) -> Delta:
+    *axes, kept, joined, new = range(x.ndim + 1)
+    first = right == turned  # the rows of A are the axis that the product adds
+    size = matrices.shape[-2 if first else -1]
+    slot = (new, joined) if first else (joined, new)
+    ins, out = ((kept, joined), (kept, new)) if right else ((joined, kept), (new, kept))
+    sizes = [0] * (x.ndim + 1)
+    for label, n in zip((*axes, *ins, new), (*x.shape, size), strict=True):
+        sizes[label] = n
+    return delta((*axes, *out), (*axes, *ins), (*axes, *slot), sizes, x.dtype, x.dtype, x.dtype, factor)
+
+
+def scaled(x: Tensor, axis: int) -> Delta:
+    """X (..., i, j) times numbers (..., i), axis -2, or (..., j), axis -1."""
+    axes = tuple(range(x.ndim))
+    slot = (*axes[:-2], axes[axis])
+    return delta(axes, axes, slot, x.shape, x.dtype, x.dtype, x.dtype)
+
+
+def flipped(x: Tensor, factor: float = 1.0) -> Delta:
+    """The transposition of each of a stack, times a number."""
+    *batch, i, j = range(x.ndim)
+    return delta((*batch, j, i), (*batch, i, j), None, x.shape, x.dtype, x.dtype, None, factor)
+
+
+def diagonals(x: Tensor) -> Delta:
+    """The diagonals of square matrices."""
+    *batch, i, _ = range(x.ndim)
+    return delta((*batch, i), (*batch, i, i), None, x.shape, x.dtype, x.dtype)
+
+
+def less(x: Tensor, parts: Sequence[Placed]) -> Placed:
+    """The identity less a chain, whose last factor has the sign."""
+    return placed(total, [(identity(x), ()), placed(chain, parts)])
+
+
+def over(x: Tensor, upper: Tensor, slot: int) -> list[Placed]:
+    """X to X R^-1 with upper triangles R (..., n, n) in a slot."""
+    turned = flipped(x)
+    inverse: Structure = Inverse(stacked(upper, x.shape[-2]), "upper").T
+    return [(turned, ()), (inverse, (slot,)), (flipped(turned.cod[0]), ())]
+
+
+def by_lane(xp: Any, found: Callable[[Any], Arrays], a: Any, read: Any = None) -> Arrays:
+    """The results for a stack of matrices; NaN for those of which something that is read is not finite.
+
+    Raises `SolveError` where LAPACK does not converge.
+    """
+    good = xp.isfinite(a if read is None else read).all(axis=(-2, -1))
+    clean = bool(good.all())
+    try:
+        made = found(a if clean else xp.where(good[..., None, None], a, 0))
+    except np.linalg.LinAlgError as error:
+        raise errors.SolveError(errors.no_decomposition(a.shape, str(error))) from None
+    if clean:
+        return tuple(made)
+    return tuple([xp.where(good.reshape(good.shape + (1,) * (x.ndim - good.ndim)), x, xp.nan) for x in made])
+
+
+def place_of(xp: Any, bad: Any) -> str:
+    """The first matrix of a stack that is flagged, as messages name it."""
+    return _place(int(xp.argmax(bad.reshape(-1))), bad.shape)

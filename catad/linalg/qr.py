@@ -1,0 +1,124 @@
+"""`qr`: A = Q R with orthonormal columns Q and an upper triangle R.
+
+    M = Q' dA R^-1    O = tril(M, -1) - tril(M, -1)'    dQ = Q O + (I - Q Q') dA R^-1    dR = (M - O) R
+
+Source: S. Walter & L. Lehmann, *Algorithmic differentiation of linear algebra functions*, 2010. A wide A has Q of its first
+columns, and R = Q' A.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catad import errors
+from catad.category.boxes import Primitive, box
+from catad.category.constant import const
+from catad.category.constructors import constructor
+from catad.category.spaces import Tensor
+from catad.category.terms import D
+from catad.linalg.cholesky import masked
+from catad.linalg.complement import completed
+from catad.linalg.matrices import matrices
+from catad.linalg.parts import flipped, less, of_shape, over, timed, times
+from catad.linear.families.block import assemble, chain, placed, total
+from catad.linear.families.contract import contract
+from catad.linear.families.delta import identity
+from catad.linear.structure import Placed, Rule
+from catad.vector.deferred import Shaped
+from catad.vector.shapes.shape import concatenate, pad
+from catad.vector.shapes.split import piece
+
+if TYPE_CHECKING:
+    from catad.category.wiring import Builder, Wire
+
+MODES = ("reduced", "complete", "r")
+
+
+@box
+class Qr(Primitive):
+    """Q (..., m, n) and R (..., n, n) of a stack of matrices (..., m, n) with m >= n."""
+
+    arity = 1
+    vectorized = True
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        n = ins[0].shape[-1]
+        return ins[0], of_shape(ins[0], n, n)
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        return tuple(xp.linalg.qr(arrays[0]))
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
+        """Slots: Q, R, and the masks of the lower triangle without its diagonal, and of the upper one with it."""
+        q, r = outs
+        n = r.shape[-1]
+        turned = times(q, q, turned=True)
+        m: list[Placed] = [(turned, (0,)), *over(r, r, 1)]
+        skew: Placed = total([(identity(r), ()), (flipped(r, -1.0), ())]), ()
+        o: list[Placed] = [*m, (masked(r), (2,)), skew]
+        of_q = [placed(chain, [*o, (times(q, r), (0,))])]
+        if q.shape[-2] > n:
+            beside = less(q, [(turned, (0,)), (times(q, r, factor=-1.0), (0,))])
+            of_q.append(placed(chain, [*over(q, r, 1), beside]))
+        of_r = placed(total, [placed(chain, [(turned, (0,))]), placed(chain, [*o, (timed(r, r, factor=-1.0), (1,))])])
+        rows = [[placed(total, of_q)], [placed(chain, [of_r, (masked(r), (3,))])]]
+        lower = np.tril(np.ones((n, n), r.dtype), -1)
+
+        def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
+            b = wires[0].builder
+            return [*results, b.apply(const(lower), ()), b.apply(const(1 - lower), ())]
+
+        return Rule(assemble(rows, ins, outs, (q, r, *[Tensor((n, n), r.dtype)] * 2)), coefficients)
+
+    def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
+        return 2 * ins[0].size * ins[0].shape[-1]
+
+    def carried(self, size: int) -> Qr:
+        return self
+
+
+def reduced(b: Builder, a: Wire) -> tuple[Wire, Wire]:
+    """Q (..., m, k) and R (..., k, n)."""
+    m, n = a.shape[-2:]
+    if m >= n:
+        q, r = b.add(Qr(), a)
+        return q, r
+    q, r = b.add(Qr(), piece(b, a, a.ndim - 1, 0, m))
+    *axes, i, j, k = range(a.ndim + 1)
+    rest = piece(b, a, a.ndim - 1, m, n)
+    made = contract(b, [(*axes, i, j), (*axes, i, k)], [q, rest], (*axes, j, k), (*a.shape[:-2], m, m, n - m))
+    return q, b.apply(concatenate(a.ndim - 1), (r, made))
+
+
+def _qr(b: Builder, x: Any, term: Any) -> Any:
+    a, mode = matrices(b, x, term), term.parameters["mode"]
+    q, r = reduced(b, a)
+    if mode == "complete" and a.shape[-2] > a.shape[-1]:
+        q = completed(b, a, q, "qr")
+        r = b.apply(pad(0, a.shape[-2] - a.shape[-1], axis=a.ndim - 2), r)
+    return r if mode == "r" else (q, r)
+
+
+@constructor()
+def qr(mode: str = "reduced") -> D:
+    """The QR decomposition of matrices, as `numpy.linalg.qr`.
+
+    `mode` is "reduced" for Q (..., m, k) and R (..., k, n) with k = min(m, n), "complete" for Q (..., m, m) and R (..., m, n),
+    "r" for the reduced R alone. A is (..., m, n). Dtype: that of A, float64 for integers. Derivative: to any order. Columns of Q
+    beyond n are determined up to a rotation; they get the derivative that turns them least.
+    Raises `SpaceError` for what is no matrix, `ArgumentError` for another mode; the derivative raises `SolveError` where R has a
+    zero on its diagonal, which is where the first k columns of a matrix do not have rank k. Source: S. Walter & L. Lehmann,
+    Algorithmic differentiation of linear algebra functions with application in optimum experimental design, 2010.
+
+    >>> import catad as ct, numpy as np
+    >>> Q, R = ct.linalg.qr()(np.array([[3.0, 1.0], [4.0, 2.0]]))
+    >>> abs(Q).round(12), abs(R).round(12)
+    (array([[0.6, 0.8],
+           [0.8, 0.6]]), array([[5. , 2.2],
+           [0. , 0.4]]))
+    """
+    if mode not in MODES:
+        raise errors.ArgumentError(errors.no_such_mode(mode, MODES))
+    return Shaped(qr, _qr, mode=mode)
