@@ -210,3 +210,12 @@ def no_such_half(given: object) -> str:
 
 def no_such_mode(given: object, modes: tuple[str, ...]) -> str:
     return text("no mode of a QR decomposition has this name", given=abbreviated(given), expected=", ".join(modes))
+
+
+def least_squares_sides(matrix: object, right: object, term: object) -> str:
+    return text(
+        "a matrix and the right-hand side of its least squares problem do not fit",
+        given=f"{matrix} and {right}",
+        expected="a (m, n), b (m,) or (m, k)",
+        where=abbreviated(term),
+    )

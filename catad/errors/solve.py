@@ -79,3 +79,22 @@ def not_converged(residual: float, rtol: float, steps: int, kind: str) -> str:
 
 def bad_tolerance(rtol: Any) -> str:
     return text("rtol bounds |L x - b| / |b|", given=abbreviated(rtol), expected="a number between 0 and 1")
+
+
+def rank_lost(values: list[float], place: str) -> str:
+    return text(
+        "a least squares problem has no derivative where its matrix does not have full rank",
+        given=f"singular values {', '.join([f'{x:.3g}' for x in values])}",
+        expected="no singular value that is 0 beside the greatest",
+        where=place or None,
+        do="leave columns out, add equations e * np.eye(n) (ridge), or differentiate np.linalg.pinv(A) @ b, which keeps the rank",
+    )
+
+
+def no_residuals(n: int, rank: int) -> str:
+    return text(
+        "the shape of the residuals of a least squares problem depends on data: they are an empty array without full rank",
+        given=f"rank {rank} of {n} columns",
+        expected="full rank",
+        do="compute them: np.sum((A @ x - b) ** 2, axis=0)",
+    )

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from catad.linalg.determinant import slogdet as slogdet
     from catad.linalg.eigh import eigh as eigh
     from catad.linalg.eigh import eigvalsh as eigvalsh
+    from catad.linalg.lstsq import lstsq as lstsq
+    from catad.linalg.lstsq import pinv as pinv
     from catad.linalg.qr import qr as qr
     from catad.linalg.solve import inv as inv
     from catad.linalg.solve import solve as solve

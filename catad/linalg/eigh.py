@@ -2,7 +2,8 @@
 
     X = V' dA V        dw = diag X        dV = V (F * X), F_ij = 1 / (w_j - w_i), 0 on the diagonal
 
-(M. Giles 2008, section 3.1.) Only one half of A is read. The derivative is that by symmetric matrices: dA counts as (dA + dA') / 2.
+(M. Giles 2008, section 3.1.) Only one half of A is read; the derivative is that by symmetric matrices: dA counts as
+(dA + dA') / 2.
 """
 
 from __future__ import annotations
@@ -107,6 +108,26 @@ class Eigh(Primitive):
         return 9 * ins[0].size * ins[0].shape[-1]
 
     def carried(self, size: int) -> Eigh:
+        return self
+
+
+@box
+class Symmetric(Primitive):
+    """The symmetric matrices whose lower halves are given; the derivative is that by symmetric matrices."""
+
+    arity = 1
+    vectorized = True
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return ins
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        return xp.tril(arrays[0]) + xp.swapaxes(xp.tril(arrays[0], -1), -1, -2)
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
+        return Rule(symmetrised(ins[0])[0])
+
+    def carried(self, size: int) -> Symmetric:
         return self
 
 
