@@ -219,3 +219,12 @@ def least_squares_sides(matrix: object, right: object, term: object) -> str:
         expected="a (m, n), b (m,) or (m, k)",
         where=abbreviated(term),
     )
+
+
+def no_least_singular_value(space: object, term: object) -> str:
+    expected, where = "a matrix with entries", abbreviated(term)
+    return text("an empty matrix has no least singular value", given=space, expected=expected, where=where)
+
+
+def no_condition(space: object, term: object) -> str:
+    return text("cond is not defined on empty arrays", given=space, expected="matrices with entries", where=abbreviated(term))

@@ -21,11 +21,16 @@ if TYPE_CHECKING:
     from catad.linalg.determinant import slogdet as slogdet
     from catad.linalg.eigh import eigh as eigh
     from catad.linalg.eigh import eigvalsh as eigvalsh
+    from catad.linalg.expm import expm as expm
     from catad.linalg.lstsq import lstsq as lstsq
     from catad.linalg.lstsq import pinv as pinv
     from catad.linalg.qr import qr as qr
     from catad.linalg.solve import inv as inv
     from catad.linalg.solve import solve as solve
+    from catad.linalg.spectral import cond as cond
+    from catad.linalg.spectral import matrix_power as matrix_power
+    from catad.linalg.spectral import matrix_rank as matrix_rank
+    from catad.linalg.spectral import norm as norm
     from catad.linalg.svd import svd as svd
     from catad.linalg.svd import svdvals as svdvals
 

@@ -1,0 +1,99 @@
+"""`expm`: the exponentials of matrices, by Pade approximants and squaring.
+
+    L(A, E) = d expm(A) E is a block of an exponential:  expm [[A, E], [0, A]] = [[expm A, L(A, E)], [0, expm A]]
+
+The transpose of L(A, .) is L(A', .). So the derivative is as exact as the value, for any norm, and is differentiated like it.
+Sources: A. Al-Mohy & N. Higham, *A new scaling and squaring algorithm for the matrix exponential*, 2009; R. Mathias, *A chain
+rule for matrix functions and applications*, 1996.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from catad.category.boxes import Primitive, box
+from catad.category.spaces import Tensor
+from catad.linalg.matrices import of_one, swapped
+from catad.linalg.parts import by_lane
+from catad.linear.structure import Rule, Structure, family
+from catad.vector.shapes.shape import concatenate, pad
+from catad.vector.shapes.split import piece
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from catad.category.wiring import Builder, Wire
+
+
+def _of_library(xp: Any) -> Any:
+    if xp.__name__ == "cupy":
+        from cupyx.scipy.linalg import expm
+
+        return expm
+    from scipy.linalg import expm
+
+    return expm
+
+
+@box
+class Expm(Primitive):
+    """The exponentials of a stack of matrices (..., n, n)."""
+
+    arity = 1
+    vectorized = True
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return ins
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        (a,) = arrays
+        if not a.size:
+            return a.copy()
+        return by_lane(xp, lambda a: (_of_library(xp)(a).astype(a.dtype, copy=False),), a)[0]
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
+        return Rule(Frechet(ins[0]), lambda wires, results: [wires[0]])
+
+    def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
+        return 15 * ins[0].size * ins[0].shape[-1]
+
+    def carried(self, size: int) -> Expm:
+        return self
+
+
+@family
+class Frechet(Structure):
+    """E to L(A, E), A in the slot; of the transposes of A where `turned`."""
+
+    space: Tensor
+    turned: bool = False
+
+    dom = cod = slots = property(lambda self: (self.space,))
+    T = property(lambda self: Frechet(self.space, not self.turned))
+    kind = "derivative of expm"
+    nnz = property(lambda self: self.space.size * self.space.shape[-1] ** 2)
+
+    def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
+        (e,) = xs
+        if e is None:
+            return [None]
+        a = swapped(b, slots[0]) if self.turned else slots[0]
+        n, down, along = a.shape[-1], a.ndim - 2, a.ndim - 1
+        rows = (b.apply(concatenate(along), (a, e)), b.apply(pad(n, 0, axis=along), a))
+        (made,) = b.add(Expm(), b.apply(concatenate(down), rows))
+        return [piece(b, piece(b, made, down, 0, n), along, n, 2 * n)]
+
+
+expm = of_one("expm", lambda b, a, term: b.add(Expm(), a)[0], """`ct.linalg.expm(a)` has the exponentials of matrices.
+
+Shapes: (..., n, n) to (..., n, n). Dtype: that of a, float64 for integers. Derivative: Frechet's, a block of the exponential of a
+matrix of twice the size, to any order and for any norm. Matrices with NaN or infinity have NaN.
+Errors: `SpaceError` for matrices that are not square.
+Sources: SciPy's `expm`: A. Al-Mohy & N. Higham, A new scaling and squaring algorithm for the matrix exponential, 2009;
+R. Mathias, A chain rule for matrix functions and applications, 1996.
+
+>>> import catad as ct, numpy as np
+>>> ct.linalg.expm(np.array([[0.0, 1.0], [0.0, 0.0]]))
+array([[1., 1.],
+       [0., 1.]])
+""")  # fmt: skip
