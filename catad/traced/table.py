@@ -24,6 +24,7 @@ _TOPICS = {  # what each module of `names/` has entries for: NumPy's names and m
     "choosing": "allclose array_equal array_equiv clip isclose nan_to_num piecewise select where",
     "concatenators": "CClass RClass",
     "counting": "bincount histogram histogram_bin_edges interp",
+    "decompositions": "cond eigh eigvalsh lstsq matrix_rank pinv qr svd svdvals tensorinv tensorsolve",
     "differences": """
         convolve corrcoef correlate cov cumprod cumsum cumulative_prod cumulative_sum diff ediff1d gradient nancumprod
         nancumsum polyval trapezoid unwrap vander""",

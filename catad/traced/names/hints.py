@@ -2,9 +2,7 @@
 
 from catad.traced.table import HINTS
 
-_LINALG = (
-    "ct.linalg is not there yet: solve small systems by elimination, or in a loop (np.linalg.norm and products are there)"
-)
+_LINALG = "the eigenvalues of symmetric matrices are there, np.linalg.eigh and eigvalsh; for others, ct.D with a derivative"
 _RANDOM = "draw the random numbers outside, and pass them as an argument"
 
 HINTS |= {

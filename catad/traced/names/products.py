@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from catad import errors
+from catad import linalg as words
 from catad.category.cartesian import cross
 from catad.category.terms import identity
 from catad.traced.arrays.operators import cast, matmul, pointwise
@@ -16,7 +17,7 @@ from catad.traced.arrays.stand_in import Traced, View, computed, fresh, var_of
 from catad.traced.names.sums import axes_of, one_line, strong
 from catad.traced.names.universal import lines
 from catad.traced.recorder import Trace
-from catad.traced.table import hint, meaning, method, python_meaning, scattered
+from catad.traced.table import meaning, method, python_meaning, scattered
 from catad.vector.folds.contract import einsum
 from catad.vector.folds.norm import norm as norm_word
 from catad.vector.indexing.keys import arg
@@ -251,9 +252,7 @@ def matrix_power(trace: Trace, a: Any, n: Any) -> Any:
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
     if n < 0:
-        raise errors.TraceError(
-            errors.unknown_function("np.linalg.matrix_power with a negative exponent", hint("np.linalg.inv"))
-        )
+        x, n = np.linalg.inv(x), -n
     if not n:
         return np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape).copy()
     made, square = None, x
@@ -269,10 +268,10 @@ def _norm(trace: Trace, x: Any, order: Any, axis: Any, keepdims: bool) -> Any:
     array = strong(trace, x)
     axes = axes_of(array, axis)
     known = axes if axes is None else axes[0] if len(axes) == 1 else axes
-    if order == "nuc" or (order in (2, -2) and len(axes or range(array.ndim)) == 2):
-        raise errors.TraceError(
-            errors.unknown_function(f"np.linalg.norm of a matrix with ord={order!r}", hint("np.linalg.svd"))
-        )
+    if order in ("nuc", 2, -2) and len(axes or range(array.ndim)) == 2:
+        if order == -2 and 0 in [array.shape[k] for k in axes or (0, 1)]:
+            raise ValueError("zero-size array to reduction operation minimum which has no identity")
+        return one_line(trace, words.norm(order, known, bool(keepdims)), array)
     try:
         return one_line(trace, norm_word(order, known, bool(keepdims)), array)
     except errors.CatadError as error:
