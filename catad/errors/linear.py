@@ -228,3 +228,7 @@ def no_least_singular_value(space: object, term: object) -> str:
 
 def no_condition(space: object, term: object) -> str:
     return text("cond is not defined on empty arrays", given=space, expected="matrices with entries", where=abbreviated(term))
+
+
+def no_such_driver(given: object) -> str:
+    return text("no driver of eigh has this name", given=abbreviated(given), expected='None, "ev", "evd", "evr" or "evx"')

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from catad import errors
 from catad.category.boxes import Primitive, box
 from catad.category.constructors import constructor
@@ -72,11 +74,12 @@ class Eigvalsh(Primitive):
 class Eigh(Primitive):
     """The eigenvalues and eigenvectors of symmetric matrices, of which one half is read.
 
-    With `drop`, the derivative leaves out what is divided by differences of equal eigenvalues.
+    With `drop`, the derivative leaves out what is divided by differences of equal eigenvalues. `driver` is SciPy's.
     """
 
     half: str = "L"
     drop: bool = False
+    driver: str | None = None
     arity = 1
     vectorized = True
 
@@ -85,7 +88,17 @@ class Eigh(Primitive):
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         (a,) = arrays
-        return by_lane(xp, lambda a: tuple(xp.linalg.eigh(a, self.half)), a, _read(xp, a, self.half))
+        return by_lane(xp, lambda a: self._found(xp, a), a, _read(xp, a, self.half))
+
+    def _found(self, xp: Any, a: Any) -> tuple[Any, ...]:
+        if self.driver is None or xp is not np:
+            return tuple(xp.linalg.eigh(a, self.half))
+        from scipy.linalg import eigh
+
+        w, v = np.empty(a.shape[:-1], a.dtype), np.empty(a.shape, a.dtype)
+        for k in np.ndindex(a.shape[:-2] if a.size else (0,)):
+            w[k], v[k] = eigh(a[k], lower=self.half == "L", driver=self.driver, check_finite=False)
+        return w, v
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
         v = outs[1]
@@ -146,15 +159,17 @@ def half_of(given: Any) -> str:
 
 
 def _eigh(b: Builder, x: Any, term: Any) -> Any:
-    return b.add(Eigh(term.parameters["UPLO"], term.parameters["degenerate"] == "zero"), square(b, x, term))
+    given = term.parameters
+    return b.add(Eigh(given["UPLO"], given["degenerate"] == "zero", given["driver"]), square(b, x, term))
 
 
 @constructor()
-def eigh(UPLO: str = "L", degenerate: str | None = None) -> D:
+def eigh(UPLO: str = "L", degenerate: str | None = None, driver: str | None = None) -> D:
     """The eigenvalues w and eigenvectors V of symmetric matrices, `A = V @ diag(w) @ V.T`, as `numpy.linalg.eigh`.
 
     The lower half of A is read, the upper one if UPLO is "U". Eigenvalues ascend. Matrices in whose half NaN or infinity stands
-    have NaN as results, others of the stack nothing of it.
+    have NaN as results, others of the stack nothing of it. `driver` names one of SciPy's methods, "ev", "evd", "evr" or "evx",
+    which differ in the signs of eigenvectors; None is NumPy's, on CPUs "evd".
 
     Shapes: (..., n, n) to (..., n) and (..., n, n), eigenvectors in columns. Dtype: that of A, float64 for integers. Derivative:
     to any order, that by symmetric matrices: dA counts as (dA + dA') / 2. It is `dw = diag X`, `dV = V (F * X)` with
@@ -171,7 +186,9 @@ def eigh(UPLO: str = "L", degenerate: str | None = None) -> D:
            [1., 0.]]))
     """
     dropping(degenerate)
-    return Shaped(eigh, _eigh, UPLO=half_of(UPLO), degenerate=degenerate)
+    if driver not in (None, "ev", "evd", "evr", "evx"):
+        raise errors.ArgumentError(errors.no_such_driver(driver))
+    return Shaped(eigh, _eigh, UPLO=half_of(UPLO), degenerate=degenerate, driver=driver)
 
 
 def _eigvalsh(b: Builder, x: Any, term: Any) -> Wire:

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catad import errors
+from catad import errors, scalar
 from catad.category.cartesian import in_pattern
 from catad.category.constant import const
 from catad.linear.families.contract import contract
 from catad.linear.families.reindex import reshaped
 from catad.linear.structure import cast, widest
+from catad.scalar import apply, param
 from catad.support.help import documented
 from catad.vector.deferred import Named
-from catad.vector.folds.moments import floating
+from catad.vector.folds.moments import floating, of_wires
 from catad.vector.shapes.shape import broadcast_to
 
 if TYPE_CHECKING:
@@ -48,6 +49,13 @@ def spread(b: Builder, a: Wire, leading: tuple[int, ...]) -> Wire:
     """A stack of matrices with these leading axes."""
     shape = (*leading, *a.shape[-2:])
     return a if a.shape == shape else b.apply(broadcast_to(shape), a)
+
+
+def triangle(b: Builder, a: Wire, lower: bool) -> Wire:
+    """One half of each of a stack, with its diagonal; zeros in the other, whatever stands there."""
+    n = a.shape[-1]
+    mask = b.apply(const(np.tri(n, dtype=bool) if lower else ~np.tri(n, k=-1, dtype=bool)), ())
+    return of_wires(b, apply("select", param(1), param(0), scalar.const(0.0)), a, spread(b, mask, a.shape[:-2]))
 
 
 def swapped(b: Builder, a: Wire) -> Wire:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from catad import errors
 from catad.category.constructors import constructor
 from catad.category.terms import D
-from catad.linalg.matrices import identity_like, in_columns, of_one, of_two, square
+from catad.linalg.matrices import identity_like, in_columns, of_one, of_two, square, triangle
 from catad.linear.families import inverse
 from catad.linear.structure import cast
 from catad.vector.deferred import Shaped, linear
@@ -26,10 +26,10 @@ ASSUMED |= {"her": "sym", "hermitian": "sym", "upper triangular": "upper", "lowe
 @linear
 def _solve(b: Builder, x: Any, term: Any) -> Wire:
     a, right = of_two(b, x, term)
-    kind = ASSUMED[term.parameters["assume_a"]]
-    return in_columns(
-        b, square(b, a, term), floating(right), term, lambda b, a, right: inverse.solve(b, a, right, kind)
-    )
+    kind, matrices = ASSUMED[term.parameters["assume_a"]], square(b, a, term)
+    if kind in ("lower", "upper"):
+        matrices = triangle(b, matrices, kind == "lower")
+    return in_columns(b, matrices, floating(right), term, lambda b, a, right: inverse.solve(b, a, right, kind))
 
 
 @constructor()

@@ -57,6 +57,7 @@ _TOPICS = {  # what each module of `names/` has entries for: NumPy's names and m
         all amax amin any argmax argmin average count_nonzero max mean min nanargmax nanargmin nanmax nanmean nanmin nanprod
         nanstd nansum nanvar prod ptp std var""",
     "rounding": "angle around fix iscomplex isneginf isposinf isreal real_if_close round sinc",
+    "scipy_linalg": "scipy.linalg",
     "shapes": """
         T atleast_1d atleast_2d atleast_3d base broadcast_arrays broadcast_to conj conjugate device expand_dims flat flatten
         imag iscomplexobj isrealobj mT matrix_transpose moveaxis ndim permute_dims ravel real reshape shape size squeeze

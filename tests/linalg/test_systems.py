@@ -196,3 +196,12 @@ def test_batches() -> None:
     J = ct.jacobian(lambda y: np.linalg.solve(A, y))(b)
     np.testing.assert_allclose(J.todense(), np.linalg.inv(A), rtol=1e-10)
     np.testing.assert_allclose(J.T @ b, np.linalg.solve(A.T, b), rtol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["lower triangular", "upper triangular"])
+def test_the_other_half_of_a_triangle_has_no_derivative(kind):
+    a = np.random.default_rng(5).normal(size=(2, 3, 3)) + 3 * np.eye(3)
+    check_grads(ct.linalg.solve(kind), a, np.ones((2, 3, 1)), order=2)
+    half = np.tril if kind[0] == "l" else np.triu
+    strange = np.where(half(np.ones((3, 3), bool)), a, np.nan)
+    assert np.array_equal(ct.linalg.solve(kind)(strange, np.ones(3)), ct.linalg.solve(kind)(half(a), np.ones(3)))

@@ -1,0 +1,296 @@
+"""`scipy.linalg`: systems, decompositions and special matrices, entered when the first of its functions is called.
+
+Numbers that are not finite give NaN, as with `check_finite=False`. What may be overwritten is not. Where SciPy reads one half of
+a symmetric matrix, so does this.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from catad import errors
+from catad import linalg as words
+from catad.linalg.solve import ASSUMED
+from catad.traced.names.decompositions import number
+from catad.traced.names.linalg import several
+from catad.traced.names.products import norm as numpys_norm
+from catad.traced.names.sums import one_line, strong
+from catad.traced.recorder import Trace
+from catad.traced.table import meaning_anywhere, of_package
+
+
+def _turned(x: Any) -> Any:
+    return np.swapaxes(x, -1, -2)
+
+
+def _floats(trace: Trace, a: Any) -> Any:
+    x = strong(trace, a)
+    return x if x.dtype.kind == "f" else x.astype(np.float64)
+
+
+def _square(trace: Trace, a: Any) -> Any:
+    """A stack of square matrices; raises SciPy's error."""
+    x = np.atleast_2d(_floats(trace, a))
+    if x.shape[-1] != x.shape[-2]:
+        raise ValueError(f"Expected a square matrix, got a.shape={x.shape}")
+    return x
+
+
+def _right(a: Any, right: Any) -> Any:
+    """A right-hand side of as many rows; raises SciPy's error."""
+    b = _floats(a.trace_, right)
+    if not b.ndim or b.shape[-2 if b.ndim > 1 else -1] != a.shape[-1]:
+        raise ValueError(f"incompatible shapes: a.shape={a.shape} and b.shape={b.shape}")
+    return b
+
+
+def _unsupported(name: str, **given: Any) -> None:
+    """Raise `TraceError` for the first parameter that is not left out."""
+    for parameter, value in given.items():
+        if value is not None and value is not False:
+            raise errors.TraceError(errors.unknown_parameter(f"scipy.linalg.{name}", parameter))
+
+
+def _solved(a: Any, b: Any, kind: str) -> Any:
+    return one_line(a.trace_, words.solve(kind), a, b)
+
+
+def solve(
+    trace: Trace, a: Any, b: Any, lower: bool = False, overwrite_a: bool = False, overwrite_b: bool = False,
+    check_finite: bool = True, assume_a: str | None = None, transposed: bool = False,
+) -> Any:  # fmt: skip
+    if assume_a not in (None, "diagonal", "tridiagonal", "banded", *ASSUMED):
+        raise ValueError(f"{assume_a} is not a recognized matrix structure")
+    x = _square(trace, a)
+    if x.size == 1:
+        x = x.reshape(1, 1)
+        y = _floats(trace, b)
+        return _solved(x, y.reshape(1, -1), "gen").reshape(y.shape)
+    y = _right(x, b)
+    kind = "gen" if assume_a in (None, "diagonal", "tridiagonal", "banded") else ASSUMED[assume_a]
+    if assume_a in ("diagonal", "tridiagonal"):
+        width = int(assume_a == "tridiagonal")
+        x = np.tril(np.triu(x, -width), width)
+    if kind in ("pos", "sym"):
+        half = np.tril(x) if lower else _turned(np.triu(x))
+        return _solved(half + _turned(np.tril(half, -1)), y, kind)
+    named = {"lower": "lower triangular", "upper": "upper triangular"}
+    if not transposed:
+        return _solved(x, y, named.get(kind, "gen"))
+    other = {"lower": "upper triangular", "upper": "lower triangular"}
+    return _solved(_turned(x), y, other.get(kind, "gen"))
+
+
+def solve_triangular(
+    trace: Trace, a: Any, b: Any, trans: Any = 0, lower: bool = False, unit_diagonal: bool = False,
+    overwrite_b: bool = False, check_finite: bool = True,
+) -> Any:  # fmt: skip
+    x = _square(trace, a)
+    y = _right(x, b)
+    trans = {"N": 0, "T": 1, "C": 2}.get(trans, trans)
+    if trans not in (0, 1, 2):
+        raise ValueError(f"trans is one of 0, 1, 2, 'N', 'T', 'C', not {trans!r}")
+    if unit_diagonal:
+        x = (np.tril(x, -1) if lower else np.triu(x, 1)) + np.eye(x.shape[-1], dtype=x.dtype)
+    if trans:
+        x, lower = _turned(x), not lower
+    return _solved(x, y, "lower triangular" if lower else "upper triangular")
+
+
+def cholesky(trace: Trace, a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    return one_line(trace, words.cholesky(not lower), _square(trace, a))
+
+
+def cho_factor(trace: Trace, a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """The other half of the factor is that of the matrix."""
+    x = _square(trace, a)
+    factor = cholesky(trace, x, lower)
+    return factor + (np.triu(x, 1) if lower else np.tril(x, -1)), lower
+
+
+def cho_solve(trace: Trace, c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
+    c, lower = c_and_lower
+    x = _square(trace, c)
+    y = _right(x, b)
+    first, second = (x, _turned(x)) if lower else (_turned(x), x)
+    return _solved(second, _solved(first, y, "lower triangular"), "upper triangular")
+
+
+def eigh(
+    trace: Trace, a: Any, b: Any = None, *, lower: bool = True, eigvals_only: bool = False, overwrite_a: bool = False,
+    overwrite_b: bool = False, type: int = 1, check_finite: bool = True, subset_by_index: Any = None,
+    subset_by_value: Any = None, driver: str | None = None,
+) -> Any:  # fmt: skip
+    _unsupported("eigh", subset_by_value=subset_by_value)
+    x = _square(trace, a)
+    if type not in (1, 2, 3):
+        raise ValueError('"type" keyword only accepts 1, 2, and 3.')
+    factor, problem = None, x
+    if b is not None:
+        factor, problem = _reduced(trace, x, b, lower, type)
+    half = "L" if lower else "U"
+    if eigvals_only:
+        w, v = one_line(trace, words.eigvalsh(half), problem), None
+    else:
+        w, v = several(trace, words.eigh(half, driver=(driver or "evr") if b is None else None), problem)
+        if factor is not None:  # y = L' v, or L^-1 v
+            v = np.matmul(factor, v) if type == 3 else _solved(_turned(factor), v, "upper triangular")
+    if subset_by_index is not None:
+        first, last = (int(k) for k in subset_by_index)
+        if not 0 <= first <= last < x.shape[-1]:
+            raise ValueError(f"Requested eigenvalue indices are not valid. Valid range is [0, {x.shape[-1] - 1}]")
+        w, v = w[..., first : last + 1], None if v is None else v[..., first : last + 1]
+    return w if v is None else (w, v)
+
+
+def _reduced(trace: Trace, x: Any, b: Any, lower: bool, type: int) -> tuple[Any, Any]:
+    """The factor L of B, and L^-1 A L^-T (type 1), or L' A L (types 2 and 3)."""
+    right = _square(trace, b)
+    if right.shape != x.shape:
+        raise ValueError(f"wrong b dimensions {right.shape}, should be {x.shape}")
+    if not lower:
+        x, right = _turned(x), _turned(right)
+    below = np.tril(x, -1)
+    whole = np.tril(x) + _turned(below)
+    factor = one_line(trace, words.cholesky(), right)
+    if type == 1:
+        inner = _turned(_solved(factor, whole, "lower triangular"))
+        return factor, _solved(factor, inner, "lower triangular")
+    return factor, np.matmul(np.matmul(_turned(factor), whole), factor)
+
+
+def eigvalsh(trace: Trace, a: Any, b: Any = None, **options: Any) -> Any:
+    return eigh(trace, a, b, eigvals_only=True, **options)
+
+
+def svd(
+    trace: Trace, a: Any, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: bool = False,
+    check_finite: bool = True, lapack_driver: str = "gesdd",
+) -> Any:  # fmt: skip
+    x = _matrix(trace, a)
+    return tuple(several(trace, words.svd(bool(full_matrices)), x)) if compute_uv else one_line(trace, words.svdvals, x)
+
+
+def svdvals(trace: Trace, a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    return svd(trace, a, compute_uv=False)
+
+
+def _matrix(trace: Trace, a: Any) -> Any:
+    x = _floats(trace, a)
+    if x.ndim < 2:
+        raise ValueError("expected matrix")
+    return x
+
+
+def qr(
+    trace: Trace, a: Any, overwrite_a: bool = False, lwork: Any = None, mode: str = "full", pivoting: bool = False,
+    check_finite: bool = True,
+) -> Any:  # fmt: skip
+    if mode not in ("full", "r", "economic", "raw"):
+        raise ValueError("Mode argument should be one of ['full', 'r', 'economic', 'raw']")
+    _unsupported("qr", pivoting=pivoting, mode="raw" if mode == "raw" else None)
+    q, r = several(trace, words.qr("reduced" if mode == "economic" else "complete"), _matrix(trace, a))
+    return (r,) if mode == "r" else (q, r)
+
+
+def expm(trace: Trace, A: Any) -> Any:
+    return one_line(trace, words.expm, _square(trace, A))
+
+
+def inv(
+    trace: Trace, a: Any, overwrite_a: bool = False, check_finite: bool = True, *, assume_a: str | None = None,
+    lower: bool = False,
+) -> Any:  # fmt: skip
+    x = _square(trace, a)
+    return solve(trace, x, np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape), lower, assume_a=assume_a)
+
+
+def det(trace: Trace, a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """In float64 for one matrix."""
+    x = _square(trace, a)
+    return one_line(trace, words.det, x.astype(np.float64) if x.ndim == 2 else x)
+
+
+def lstsq(
+    trace: Trace, a: Any, b: Any, cond: Any = None, overwrite_a: bool = False, overwrite_b: bool = False,
+    check_finite: bool = True, lapack_driver: str | None = None,
+) -> Any:  # fmt: skip
+    x, y = _matrix(trace, a), _floats(trace, b)
+    if x.ndim != 2 or not 1 <= y.ndim <= 2:
+        raise ValueError("Input array a should be 2D")
+    if x.shape[0] != y.shape[0]:
+        raise ValueError(f"Shape mismatch: a and b should have the same number of rows ({x.shape[0]} != {y.shape[0]}).")
+    dtype = np.result_type(x.dtype, y.dtype)
+    tolerance = float(np.finfo(dtype).eps) if cond is None else number(trace, cond, "scipy.linalg.lstsq")
+    solution, residuals, rank, s = several(trace, words.lstsq(tolerance), x, y)
+    rank = rank.astype(np.int64)
+    if y.ndim == 1 and x.shape[0] > x.shape[1]:
+        residuals = residuals[0]
+    return solution, residuals, rank, s
+
+
+def pinv(
+    trace: Trace, a: Any, *, atol: Any = None, rtol: Any = None, return_rank: bool = False, check_finite: bool = True
+) -> Any:
+    _unsupported("pinv", atol=atol, return_rank=return_rank)
+    return one_line(trace, words.pinv(number(trace, rtol, "scipy.linalg.pinv")), _matrix(trace, a))
+
+
+def pinvh(
+    trace: Trace, a: Any, atol: Any = None, rtol: Any = None, lower: bool = True, return_rank: bool = False,
+    check_finite: bool = True,
+) -> Any:  # fmt: skip
+    _unsupported("pinvh", atol=atol, return_rank=return_rank)
+    x = _square(trace, a)
+    return one_line(trace, words.pinv(number(trace, rtol, "scipy.linalg.pinvh"), True), x if lower else _turned(x))
+
+
+def norm(trace: Trace, a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True) -> Any:
+    x = _floats(trace, a)
+    made = numpys_norm(trace, x, ord, axis, keepdims)
+    alone = axis is None and not keepdims and ord in ((None, 2) if x.ndim == 1 else (1, np.inf) if x.ndim == 2 else ())
+    return made.astype(np.float64) if alone else made  # BLAS and LAPACK give SciPy a number of Python
+
+
+def block_diag(trace: Trace, *arrs: Any) -> Any:
+    parts = [np.atleast_2d(strong(trace, one)) for one in arrs]
+    if any(part.ndim > 2 for part in parts):
+        raise errors.TraceError(errors.unknown_parameter("scipy.linalg.block_diag", "arrs of more than two axes"))
+    dtype, columns = np.result_type(*[part.dtype for part in parts]), [part.shape[1] for part in parts]
+    rows = []
+    for k, part in enumerate(parts):
+        beside = [np.zeros((part.shape[0], n), dtype) for n in (sum(columns[:k]), sum(columns[k + 1 :]))]
+        rows.append(np.concatenate([beside[0], part.astype(dtype), beside[1]], axis=1))
+    return np.concatenate(rows, axis=0)
+
+
+def toeplitz(trace: Trace, c: Any, r: Any = None) -> Any:
+    column = strong(trace, c)
+    row = column if r is None else strong(trace, r)
+    if column.ndim != 1 or row.ndim != 1:
+        raise errors.TraceError(errors.unknown_parameter("scipy.linalg.toeplitz", "c or r that has not one axis"))
+    m, n = len(column), len(row)
+    return np.concatenate([column[::-1], row[1:]])[np.arange(m - 1, -1, -1)[:, None] + np.arange(n)]
+
+
+def circulant(trace: Trace, c: Any) -> Any:
+    column = np.atleast_1d(strong(trace, c))
+    n = column.shape[-1]
+    return column[..., (np.arange(n)[:, None] - np.arange(n)) % max(1, n)]
+
+
+MEANINGS = (
+    solve, solve_triangular, cholesky, cho_factor, cho_solve, eigh, eigvalsh, svd, svdvals, qr, expm, inv, det, lstsq, pinv,
+    pinvh, norm, block_diag, toeplitz, circulant,
+)  # fmt: skip
+
+
+@of_package("scipy.linalg")
+def enter() -> None:
+    """Enter the functions into the tables."""
+    import scipy.linalg
+
+    for made in MEANINGS:
+        meaning_anywhere(getattr(scipy.linalg, made.__name__))(made)
