@@ -51,10 +51,11 @@ def spread(b: Builder, a: Wire, leading: tuple[int, ...]) -> Wire:
     return a if a.shape == shape else b.apply(broadcast_to(shape), a)
 
 
-def triangle(b: Builder, a: Wire, lower: bool) -> Wire:
-    """One half of each of a stack, with its diagonal; zeros in the other, whatever stands there."""
+def triangle(b: Builder, a: Wire, lower: bool, strict: bool = False) -> Wire:
+    """One half of each of a stack, with its diagonal unless `strict`; zeros elsewhere, whatever stands there."""
     n = a.shape[-1]
-    mask = b.apply(const(np.tri(n, dtype=bool) if lower else ~np.tri(n, k=-1, dtype=bool)), ())
+    below = np.tri(n, k=-1 if strict == lower else 0, dtype=bool)
+    mask = b.apply(const(below if lower else ~below), ())
     return of_wires(b, apply("select", param(1), param(0), scalar.const(0.0)), a, spread(b, mask, a.shape[:-2]))
 
 

@@ -37,6 +37,8 @@ CASES = {
     "cholesky": (lambda a: (sl.cholesky(a), sl.cholesky(a, lower=True)), P),
     "cho_factor": (lambda a: [sl.cho_factor(a, low)[0] for low in LOWER], P),
     "cho_solve": (lambda a: [sl.cho_solve(sl.cho_factor(a, low), right) for low in LOWER for right in (b, B)], P),
+    "lu_factor": (lambda a: (sl.lu_factor(a), sl.lu_factor(a[::-1])), A),
+    "lu_solve": (lambda a: [sl.lu_solve(sl.lu_factor(a[[2, 0, 3, 1]]), right, t) for right in (b, B) for t in (0, 1)], A),
     "eigh": (
         lambda a: (sl.eigvalsh(a), sl.eigvalsh(a, lower=False), sl.eigh(a), sl.eigh(a, lower=False, subset_by_index=[1, 2])),
         K,

@@ -9,6 +9,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+import scipy.linalg
 
 import catad as ct
 from catad.linear.families.inverse import Factor
@@ -205,3 +206,19 @@ def test_the_other_half_of_a_triangle_has_no_derivative(kind):
     half = np.tril if kind[0] == "l" else np.triu
     strange = np.where(half(np.ones((3, 3), bool)), a, np.nan)
     assert np.array_equal(ct.linalg.solve(kind)(strange, np.ones(3)), ct.linalg.solve(kind)(half(a), np.ones(3)))
+
+
+def test_lu():
+    a = np.random.default_rng(6).normal(size=(3, 4, 4))
+    lu, piv = ct.linalg.lu_factor(a)
+    for k in range(3):
+        own = scipy.linalg.lu_factor(a[k])
+        assert np.allclose(lu[k], own[0]) and np.array_equal(piv[k], own[1])
+    check_grads(ct.function(lambda a: ct.linalg.lu_factor(a)[0]), a, order=2)
+    b = np.ones((3, 4, 2))
+    for trans in (False, True):
+        f = ct.function(lambda a, b: ct.linalg.lu_solve(trans)(ct.linalg.lu_factor(a), b))  # noqa: B023
+        assert np.allclose(f(a, b), np.linalg.solve(np.swapaxes(a, 1, 2) if trans else a, b))
+        check_grads(f, a, b, order=2)
+    assert ct.linalg.lu_factor(np.zeros((0, 2, 2)))[0].shape == (0, 2, 2)
+    assert ct.linalg.lu_factor(np.zeros((0, 0)))[1].shape == (0,)

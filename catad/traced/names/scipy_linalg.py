@@ -13,6 +13,7 @@ import numpy as np
 from catad import errors
 from catad import linalg as words
 from catad.linalg.solve import ASSUMED
+from catad.traced.arrays.stand_in import computed, fresh
 from catad.traced.names.decompositions import number
 from catad.traced.names.linalg import several
 from catad.traced.names.products import norm as numpys_norm
@@ -116,6 +117,22 @@ def cho_solve(trace: Trace, c_and_lower: Any, b: Any, overwrite_b: bool = False,
     y = _right(x, b)
     first, second = (x, _turned(x)) if lower else (_turned(x), x)
     return _solved(second, _solved(first, y, "lower triangular"), "upper triangular")
+
+
+def lu_factor(trace: Trace, a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    x = _square(trace, a)
+    return tuple(several(trace, words.lu_factor, x))
+
+
+def lu_solve(
+    trace: Trace, lu_and_piv: Any, b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
+) -> Any:
+    lu, piv = lu_and_piv
+    if trans not in (0, 1, 2):
+        raise ValueError(f"trans is 0, 1 or 2, not {trans!r}")
+    x = _square(trace, lu)
+    given = ((x.var_, strong(trace, piv).var_), _right(x, b).var_)
+    return fresh(trace, computed(trace.region, words.lu_solve(bool(trans)), given))
 
 
 def eigh(
@@ -282,8 +299,8 @@ def circulant(trace: Trace, c: Any) -> Any:
 
 
 MEANINGS = (
-    solve, solve_triangular, cholesky, cho_factor, cho_solve, eigh, eigvalsh, svd, svdvals, qr, expm, inv, det, lstsq, pinv,
-    pinvh, norm, block_diag, toeplitz, circulant,
+    solve, solve_triangular, cholesky, cho_factor, cho_solve, lu_factor, lu_solve, eigh, eigvalsh, svd, svdvals, qr, expm, inv,
+    det, lstsq, pinv, pinvh, norm, block_diag, toeplitz, circulant,
 )  # fmt: skip
 
 

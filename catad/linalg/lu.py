@@ -1,0 +1,167 @@
+"""`lu_factor` and `lu_solve`: P A = L U with row interchanges, as SciPy packs it: U, and L below its diagonal, in one array.
+
+    X = L^-1 P dA U^-1        d(L + U) = L tril(X, -1) + triu(X) U
+
+Source: F. de Hoog, R. Anderssen & M. Lukas, *Differentiation of matrix functionals using triangular factorization*, 2011.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catad.category.boxes import Primitive, box
+from catad.category.cartesian import in_pattern
+from catad.category.constant import const
+from catad.category.constructors import constructor
+from catad.category.spaces import Tensor
+from catad.category.terms import D
+from catad.linalg.cholesky import masked
+from catad.linalg.matrices import identity_like, in_columns, of_one, of_two, spread, square, swapped, triangle
+from catad.linalg.parts import over, timed, times
+from catad.linear.families import inverse
+from catad.linear.families.block import chain, placed, total
+from catad.linear.families.inverse import Inverse, stacked
+from catad.linear.structure import Rule, cast, widest
+from catad.vector.deferred import Shaped
+from catad.vector.folds.moments import floating
+
+if TYPE_CHECKING:
+    from catad.category.wiring import Builder, Wire
+
+
+@box
+class LuFactor(Primitive):
+    """The packed factors and the interchanges of rows, counted from 0, of a stack of matrices (..., n, n)."""
+
+    arity = 1
+    vectorized = True
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return ins[0], Tensor(ins[0].shape[:-1], np.int32)
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        (a,) = arrays
+        packed, pivots = xp.empty_like(a), xp.zeros(a.shape[:-1], dtype=np.int32)
+        if a.size and xp is np:
+            from scipy.linalg.lapack import get_lapack_funcs
+
+            (getrf,) = get_lapack_funcs(("getrf",), dtype=a.dtype)
+            for k in np.ndindex(a.shape[:-2]):
+                packed[k], pivots[k], _ = getrf(a[k])
+        elif a.size:
+            from cupyx.scipy.linalg import lu_factor as factor
+
+            for k in np.ndindex(a.shape[:-2]):
+                packed[k], pivots[k] = factor(a[k])
+        return packed, pivots
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
+        """Slots: P, L, U, and the masks of the lower triangle without its diagonal, and of the upper one with it."""
+        (a,) = ins
+        n = a.shape[-1]
+        inner = [(times(a, a), (0,)), (Inverse(stacked(a, n), "lower"), (1,)), *over(a, a, 2)]
+        below = placed(chain, [*inner, (masked(a), (3,)), (times(a, a), (1,))])
+        above = placed(chain, [*inner, (masked(a), (4,)), (timed(a, a), (2,))])
+        lower = np.tril(np.ones((n, n), a.dtype), -1)
+
+        def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
+            b, (packed, pivots) = wires[0].builder, results
+            (permuted,) = b.add(Permuted(a.dtype.name), pivots)
+            masks = [b.apply(const(mask), ()) for mask in (lower, 1 - lower)]
+            return [permuted, _unit_lower(b, packed), triangle(b, packed, False), *masks]
+
+        return Rule(total([below, above]), coefficients)
+
+    def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
+        return ins[0].size * ins[0].shape[-1] // 3
+
+    def carried(self, size: int) -> LuFactor:
+        return self
+
+
+@box
+class Permuted(Primitive):
+    """Interchanges of rows (..., n) as matrices of zeros and ones."""
+
+    dtype: str
+    arity = 1
+    vectorized = True
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return (Tensor((*ins[0].shape, ins[0].shape[-1]), np.dtype(self.dtype)),)
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        (pivots,) = arrays
+        n = pivots.shape[-1]
+        flat = pivots.reshape(-1, n)
+        rows = xp.broadcast_to(xp.arange(n), flat.shape).copy()
+        every = xp.arange(len(flat))
+        for k in range(n):
+            row = rows[every, flat[:, k]]
+            rows[every, flat[:, k]] = rows[:, k]
+            rows[:, k] = row
+        return (rows[..., None] == xp.arange(n)).astype(self.dtype).reshape(*pivots.shape, n)
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> None:
+        return None
+
+    def carried(self, size: int) -> Permuted:
+        return self
+
+
+def _unit_lower(b: Builder, packed: Wire) -> Wire:
+    return triangle(b, packed, True, strict=True) + identity_like(b, packed)
+
+
+def _lu_factor(b: Builder, a: Wire, term: Any) -> Any:
+    return b.add(LuFactor(), a)
+
+
+lu_factor = of_one("lu_factor", _lu_factor, """`ct.linalg.lu_factor(a)` has (lu, piv), as `scipy.linalg.lu_factor`.
+
+`lu` has U, and L below its diagonal, whose own diagonal is 1; row i was interchanged with row piv[i].
+Shapes: (..., n, n) to (..., n, n) and (..., n). Dtypes: that of a, float64 for integers; int32. Derivative: to any order.
+Errors: `SpaceError` for matrices that are not square; the derivative of a singular matrix raises `SolveError`.
+Source: F. de Hoog, R. Anderssen & M. Lukas, Differentiation of matrix functionals using triangular factorization, 2011.
+
+>>> import catad as ct, numpy as np
+>>> ct.linalg.lu_factor(np.array([[1.0, 2.0], [4.0, 4.0]]))
+(array([[4.  , 4.  ],
+       [0.25, 1.  ]]), array([1, 1], dtype=int32))
+""")  # fmt: skip
+
+
+def _lu_solve(b: Builder, x: Any, term: Any) -> Wire:
+    factors, right = in_pattern(b, x, "(factors, b)", 1, term)
+    packed, pivots = of_two(b, factors, term)
+    packed, right, trans = square(b, packed, term), floating(right), term.parameters["trans"]
+    (permuted,) = b.add(Permuted(widest(packed.space, right.space).name), pivots)
+    upper = triangle(b, packed, False)
+
+    def solved(b: Builder, a: Wire, right: Wire) -> Wire:
+        u, p = spread(b, cast(upper, right.dtype), a.shape[:-2]), spread(b, permuted, a.shape[:-2])
+        if trans:
+            inner = inverse.solve(b, swapped(b, u), right, "lower")
+            found: Wire = swapped(b, p) @ inverse.solve(b, swapped(b, a), inner, "upper")
+            return found
+        return inverse.solve(b, u, inverse.solve(b, a, p @ right, "lower"), "upper")
+
+    return in_columns(b, _unit_lower(b, packed), right, term, solved)
+
+
+@constructor()
+def lu_solve(trans: bool = False) -> D:
+    """`((lu, piv), b)` to the x with a x = b, `lu, piv` being those of `ct.linalg.lu_factor(a)`, as `scipy.linalg.lu_solve`.
+
+    With `trans`, a.T x = b. Shapes: lu (..., n, n), piv (..., n), b (n,), or (..., n, k) whose leading axes broadcast. Dtype: the
+    common floating one, float64 for integers. Derivative: to any order, by lu and b. Raises `SpaceError` for shapes that do not
+    fit, `SolveError` for a singular matrix.
+
+    >>> import catad as ct, numpy as np
+    >>> factors = ct.linalg.lu_factor(np.array([[1.0, 2.0], [4.0, 4.0]]))
+    >>> ct.linalg.lu_solve()(factors, np.array([5.0, 12.0]))
+    array([1., 2.])
+    """
+    return Shaped(lu_solve, _lu_solve, trans=bool(trans))
