@@ -358,8 +358,21 @@ class _Linalg:
         return type(a)(made.astype(a.dtype))
 
     @staticmethod
-    def svd(a: StrictArray) -> tuple[StrictArray, ...]:
-        return tuple([type(a)(one) for one in np.linalg.svd(_unwrap(a))])
+    def svd(a: StrictArray, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+        made = np.linalg.svd(_unwrap(a), full_matrices, compute_uv)
+        return tuple([type(a)(one) for one in made]) if compute_uv else type(a)(made)
+
+    @staticmethod
+    def eigh(a: StrictArray, UPLO: str = "L") -> tuple[StrictArray, ...]:
+        return tuple([type(a)(one) for one in np.linalg.eigh(_unwrap(a), UPLO)])
+
+    @staticmethod
+    def eigvalsh(a: StrictArray, UPLO: str = "L") -> StrictArray:
+        return type(a)(np.linalg.eigvalsh(_unwrap(a), UPLO))
+
+    @staticmethod
+    def qr(a: StrictArray, mode: str = "reduced") -> tuple[StrictArray, ...]:
+        return tuple([type(a)(one) for one in np.linalg.qr(_unwrap(a), mode)])
 
     @staticmethod
     def det(a: StrictArray) -> StrictArray:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from catad.category.boxes import Primitive, box
+from catad.category.boxes import box
 from catad.category.spaces import Tensor
-from catad.linalg.parts import by_lane, flipped, of_shape, timed, times
+from catad.linalg.parts import Decomposition, by_lane, flipped, of_shape, timed, times
 from catad.linear.families.block import chain
 from catad.linear.structure import Rule
 from catad.vector.shapes.shape import concatenate
@@ -22,12 +22,11 @@ if TYPE_CHECKING:
 
 
 @box
-class Complement(Primitive):
+class Complement(Decomposition):
     """(A, Q) to the other columns of U ("left"), V ("right") or Q ("qr") of A, of which Q has the first."""
 
     of: str
     arity = 2
-    vectorized = True
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         rows, columns = ins[1].shape[-2:]
@@ -54,9 +53,6 @@ class Complement(Primitive):
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return 4 * ins[0].size * ins[1].shape[-2]
-
-    def carried(self, size: int) -> Complement:
-        return self
 
 
 def completed(b: Builder, a: Wire, q: Wire, of: str) -> Wire:

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors
-from catad.category.boxes import Primitive, box
+from catad.category.boxes import box
 from catad.category.constructors import constructor
 from catad.category.spaces import Tensor
 from catad.category.terms import D
 from catad.linalg.cholesky import symmetrised
 from catad.linalg.divided import Divided, gaps
 from catad.linalg.matrices import square
-from catad.linalg.parts import by_lane, diagonals, timed, times
+from catad.linalg.parts import Decomposition, by_lane, diagonals, timed, times
 from catad.linear.families.block import assemble, chain, placed
 from catad.linear.structure import Placed, Rule
 from catad.vector.deferred import Shaped
@@ -41,13 +41,10 @@ def _in_basis(a: Tensor) -> list[Placed]:
 
 
 @box
-class Eigvalsh(Primitive):
+class Eigvalsh(Decomposition):
     """The eigenvalues of symmetric matrices, of which one half is read."""
 
     half: str = "L"
-    arity = 1
-    vectorized = True
-
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return (Tensor(ins[0].shape[:-1], ins[0].dtype),)
 
@@ -66,12 +63,9 @@ class Eigvalsh(Primitive):
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return 2 * ins[0].size * ins[0].shape[-1]
 
-    def carried(self, size: int) -> Eigvalsh:
-        return self
-
 
 @box
-class Eigh(Primitive):
+class Eigh(Decomposition):
     """The eigenvalues and eigenvectors of symmetric matrices, of which one half is read.
 
     With `drop`, the derivative leaves out what is divided by differences of equal eigenvalues. `driver` is SciPy's.
@@ -80,9 +74,6 @@ class Eigh(Primitive):
     half: str = "L"
     drop: bool = False
     driver: str | None = None
-    arity = 1
-    vectorized = True
-
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return Tensor(ins[0].shape[:-1], ins[0].dtype), ins[0]
 
@@ -120,16 +111,10 @@ class Eigh(Primitive):
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return 9 * ins[0].size * ins[0].shape[-1]
 
-    def carried(self, size: int) -> Eigh:
-        return self
-
 
 @box
-class Symmetric(Primitive):
+class Symmetric(Decomposition):
     """The symmetric matrices whose lower halves are given; the derivative is that by symmetric matrices."""
-
-    arity = 1
-    vectorized = True
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return ins
@@ -139,9 +124,6 @@ class Symmetric(Primitive):
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
         return Rule(symmetrised(ins[0])[0])
-
-    def carried(self, size: int) -> Symmetric:
-        return self
 
 
 def dropping(degenerate: Any) -> bool:

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors
-from catad.category.boxes import Primitive, box
+from catad.category.boxes import box
 from catad.category.constant import const
 from catad.category.constructors import constructor
 from catad.category.spaces import Tensor
 from catad.category.terms import D
 from catad.linalg.eigh import Symmetric
 from catad.linalg.matrices import matrices, of_two, square
-from catad.linalg.parts import by_lane, flipped, less, of_shape, place_of, timed, times
+from catad.linalg.parts import Decomposition, by_lane, flipped, less, of_shape, place_of, timed, times
 from catad.linalg.svd import svdvals
 from catad.linear.families.block import assemble, chain, placed, total
 from catad.linear.families.contract import contract
@@ -43,7 +43,7 @@ def _singular(xp: Any, a: Any, rtol: Any) -> tuple[Any, Any, Any, Any]:
 
 
 @box
-class Pinv(Primitive):
+class Pinv(Decomposition):
     """(A, rtol) to the pseudo-inverses of A (..., m, n), without singular values of at most rtol times the greatest.
 
     With `full`, all others must be there: else it raises a `SolveError`.
@@ -51,7 +51,6 @@ class Pinv(Primitive):
 
     full: bool = False
     arity = 2
-    vectorized = True
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return (of_shape(ins[0], *ins[0].shape[:-3:-1]),)
@@ -81,9 +80,6 @@ class Pinv(Primitive):
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return 15 * ins[0].size * min(ins[0].shape[-2:])
-
-    def carried(self, size: int) -> Pinv:
-        return self
 
 
 def _require_full(xp: Any, s: Any, large: Any, strange: Any) -> None:
@@ -117,11 +113,10 @@ def _beside(a: Tensor, x: Tensor, slot: int) -> Placed:
 
 
 @box
-class Lstsq(Primitive):
+class Lstsq(Decomposition):
     """(A, B, rtol) to the solutions X (..., n, k) of A (..., m, n) and B (..., m, k), and the ranks of A."""
 
     arity = 3
-    vectorized = True
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         a, b = ins[:2]
@@ -169,9 +164,6 @@ class Lstsq(Primitive):
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return 15 * ins[0].size * min(ins[0].shape[-2:])
 
-    def carried(self, size: int) -> Lstsq:
-        return self
-
 
 def _times(b: Builder, a: Wire, x: Wire, turned: bool = False) -> Wire:
     """A X, or A' X."""
@@ -182,12 +174,11 @@ def _times(b: Builder, a: Wire, x: Wire, turned: bool = False) -> Wire:
 
 
 @box
-class OfFullRank(Primitive):
+class OfFullRank(Decomposition):
     """(x, ranks) to x, of matrices of a rank; raises `SolveError` where one has another."""
 
     expected: int
     arity = 2
-    vectorized = True
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return (ins[0],)
@@ -200,9 +191,6 @@ class OfFullRank(Primitive):
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
         return Rule(identity(ins[0]), by=(True,))
-
-    def carried(self, size: int) -> OfFullRank:
-        return self
 
 
 def tolerances(b: Builder, a: Wire, rtol: Any) -> Wire:

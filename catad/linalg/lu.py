@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catad.category.boxes import Primitive, box
+from catad.category.boxes import box
 from catad.category.cartesian import in_pattern
 from catad.category.constant import const
 from catad.category.constructors import constructor
@@ -19,10 +19,11 @@ from catad.category.spaces import Tensor
 from catad.category.terms import D
 from catad.linalg.cholesky import masked
 from catad.linalg.matrices import identity_like, in_columns, of_one, of_two, spread, square, swapped, triangle
-from catad.linalg.parts import over, timed, times
+from catad.linalg.parts import Decomposition, over, timed, times
 from catad.linear.families import inverse
 from catad.linear.families.block import chain, placed, total
 from catad.linear.families.inverse import Inverse, stacked
+from catad.linear.solving.factors import KINDS
 from catad.linear.structure import Rule, cast, widest
 from catad.vector.deferred import Shaped
 from catad.vector.folds.moments import floating
@@ -32,30 +33,15 @@ if TYPE_CHECKING:
 
 
 @box
-class LuFactor(Primitive):
+class LuFactor(Decomposition):
     """The packed factors and the interchanges of rows, counted from 0, of a stack of matrices (..., n, n)."""
-
-    arity = 1
-    vectorized = True
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return ins[0], Tensor(ins[0].shape[:-1], np.int32)
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        (a,) = arrays
-        packed, pivots = xp.empty_like(a), xp.zeros(a.shape[:-1], dtype=np.int32)
-        if a.size and xp is np:
-            from scipy.linalg.lapack import get_lapack_funcs
-
-            (getrf,) = get_lapack_funcs(("getrf",), dtype=a.dtype)
-            for k in np.ndindex(a.shape[:-2]):
-                packed[k], pivots[k], _ = getrf(a[k])
-        elif a.size:
-            from cupyx.scipy.linalg import lu_factor as factor
-
-            for k in np.ndindex(a.shape[:-2]):
-                packed[k], pivots[k] = factor(a[k])
-        return packed, pivots
+        packed, pivots = KINDS["general"].factor(xp, xp.swapaxes(arrays[0], -1, -2))
+        return xp.swapaxes(packed, -1, -2).copy(), pivots
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
         """Slots: P, L, U, and the masks of the lower triangle without its diagonal, and of the upper one with it."""
@@ -77,18 +63,12 @@ class LuFactor(Primitive):
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return ins[0].size * ins[0].shape[-1] // 3
 
-    def carried(self, size: int) -> LuFactor:
-        return self
-
 
 @box
-class Permuted(Primitive):
+class Permuted(Decomposition):
     """Interchanges of rows (..., n) as matrices of zeros and ones."""
 
     dtype: str
-    arity = 1
-    vectorized = True
-
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return (Tensor((*ins[0].shape, ins[0].shape[-1]), np.dtype(self.dtype)),)
 
@@ -106,9 +86,6 @@ class Permuted(Primitive):
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> None:
         return None
-
-    def carried(self, size: int) -> Permuted:
-        return self
 
 
 def _unit_lower(b: Builder, packed: Wire) -> Wire:

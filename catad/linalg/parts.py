@@ -8,14 +8,27 @@ from typing import Any
 import numpy as np
 
 from catad import errors
+from catad.category.boxes import Primitive
 from catad.category.spaces import Tensor
 from catad.linear.families.block import chain, placed, total
 from catad.linear.families.delta import Delta, delta, identity
 from catad.linear.families.inverse import Inverse, stacked
 from catad.linear.solving.factors import _place
 from catad.linear.structure import Placed, Structure
+from catad.values.stream_capture import check_not_captured
 
 Arrays = tuple[Any, ...]
+
+
+class Decomposition(Primitive):
+    """Array code on stacks of matrices, whose leading axes are any."""
+
+    __slots__ = ()
+    arity = 1
+    vectorized = True
+
+    def carried(self, size: int) -> Primitive:
+        return self
 
 
 def of_shape(like: Tensor, *shape: int) -> Tensor:
@@ -81,6 +94,7 @@ def by_lane(xp: Any, found: Callable[[Any], Arrays], a: Any, read: Any = None) -
 
     Raises `SolveError` where LAPACK does not converge.
     """
+    check_not_captured(xp, "whether matrices are finite")
     good = xp.isfinite(a if read is None else read).all(axis=(-2, -1))
     clean = bool(good.all())
     try:
@@ -89,7 +103,7 @@ def by_lane(xp: Any, found: Callable[[Any], Arrays], a: Any, read: Any = None) -
         raise errors.SolveError(errors.no_decomposition(a.shape, str(error))) from None
     if clean:
         return tuple(made)
-    return tuple([xp.where(good.reshape(good.shape + (1,) * (x.ndim - good.ndim)), x, xp.nan) for x in made])
+    return tuple([xp.where(good.reshape(good.shape + (1,) * (x.ndim - good.ndim)), x, np.nan) for x in made])
 
 
 def place_of(xp: Any, bad: Any) -> str:

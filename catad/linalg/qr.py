@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors
-from catad.category.boxes import Primitive, box
+from catad.category.boxes import box
 from catad.category.constant import const
 from catad.category.constructors import constructor
 from catad.category.spaces import Tensor
@@ -21,7 +21,7 @@ from catad.category.terms import D
 from catad.linalg.cholesky import masked
 from catad.linalg.complement import completed
 from catad.linalg.matrices import matrices
-from catad.linalg.parts import flipped, less, of_shape, over, timed, times
+from catad.linalg.parts import Decomposition, flipped, less, of_shape, over, timed, times
 from catad.linear.families.block import assemble, chain, placed, total
 from catad.linear.families.contract import contract
 from catad.linear.families.delta import identity
@@ -37,11 +37,8 @@ MODES = ("reduced", "complete", "r")
 
 
 @box
-class Qr(Primitive):
+class Qr(Decomposition):
     """Q (..., m, n) and R (..., n, n) of a stack of matrices (..., m, n) with m >= n."""
-
-    arity = 1
-    vectorized = True
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         n = ins[0].shape[-1]
@@ -74,9 +71,6 @@ class Qr(Primitive):
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return 2 * ins[0].size * ins[0].shape[-1]
-
-    def carried(self, size: int) -> Qr:
-        return self
 
 
 def reduced(b: Builder, a: Wire) -> tuple[Wire, Wire]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catad.category.boxes import Primitive, box
+from catad.category.boxes import box
 from catad.category.constructors import constructor
 from catad.category.spaces import Tensor
 from catad.category.terms import D
@@ -21,7 +21,7 @@ from catad.linalg.complement import completed
 from catad.linalg.divided import Divided, gaps
 from catad.linalg.eigh import dropping
 from catad.linalg.matrices import matrices, swapped
-from catad.linalg.parts import by_lane, diagonals, flipped, less, of_shape, scaled, timed, times
+from catad.linalg.parts import Decomposition, by_lane, diagonals, flipped, less, of_shape, scaled, timed, times
 from catad.linear.families.block import assemble, chain, placed, total
 from catad.linear.families.contract import repeated
 from catad.linear.structure import Placed, Rule
@@ -49,11 +49,8 @@ def _in_bases(a: Tensor, u: Tensor, vh: Tensor) -> list[Placed]:
 
 
 @box
-class SvdVals(Primitive):
+class SvdVals(Decomposition):
     """The singular values of a stack of matrices (..., m, n)."""
-
-    arity = 1
-    vectorized = True
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return (of_shape(ins[0], _sizes(ins[0])[2]),)
@@ -75,21 +72,15 @@ class SvdVals(Primitive):
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return 3 * ins[0].size * _sizes(ins[0])[2]
 
-    def carried(self, size: int) -> SvdVals:
-        return self
-
 
 @box
-class Svd(Primitive):
+class Svd(Decomposition):
     """The thin U, s and V' of a stack of matrices (..., m, n).
 
     With `drop`, the derivative leaves out what is divided by differences of equal singular values, or by zeros.
     """
 
     drop: bool = False
-    arity = 1
-    vectorized = True
-
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         m, n, k = _sizes(ins[0])
         return of_shape(ins[0], m, k), of_shape(ins[0], k), of_shape(ins[0], k, n)
@@ -142,9 +133,6 @@ class Svd(Primitive):
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return 14 * ins[0].size * _sizes(ins[0])[2]
-
-    def carried(self, size: int) -> Svd:
-        return self
 
 
 def _nonzero(b: Builder, s: Wire) -> Wire:

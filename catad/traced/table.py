@@ -24,7 +24,6 @@ _TOPICS = {  # what each module of `names/` has entries for: NumPy's names and m
     "choosing": "allclose array_equal array_equiv clip isclose nan_to_num piecewise select where",
     "concatenators": "CClass RClass",
     "counting": "bincount histogram histogram_bin_edges interp",
-    "decompositions": "cond eigh eigvalsh lstsq matrix_rank pinv qr svd svdvals tensorinv tensorsolve",
     "differences": """
         convolve corrcoef correlate cov cumprod cumsum cumulative_prod cumulative_sum diff ediff1d gradient nancumprod
         nancumsum polyval trapezoid unwrap vander""",
@@ -33,6 +32,8 @@ _TOPICS = {  # what each module of `names/` has entries for: NumPy's names and m
         append array_split block column_stack concat concatenate delete dsplit dstack hsplit hstack insert split stack
         unstack vsplit vstack""",
     "linalg": "cholesky det inv slogdet solve",
+    "linear.decompositions": "cond eigh eigvalsh lstsq matrix_rank pinv qr svd svdvals tensorinv tensorsolve",
+    "linear.scipy_linalg": "scipy.linalg",
     "making": f"""
         array asanyarray asarray ascontiguousarray asfortranarray astype can_cast common_type copy copyto empty
         empty_like fill fromfunction full full_like geomspace linspace logspace
@@ -57,7 +58,6 @@ _TOPICS = {  # what each module of `names/` has entries for: NumPy's names and m
         all amax amin any argmax argmin average count_nonzero max mean min nanargmax nanargmin nanmax nanmean nanmin nanprod
         nanstd nansum nanvar prod ptp std var""",
     "rounding": "angle around fix iscomplex isneginf isposinf isreal real_if_close round sinc",
-    "scipy_linalg": "scipy.linalg",
     "shapes": """
         T atleast_1d atleast_2d atleast_3d base broadcast_arrays broadcast_to conj conjugate device expand_dims flat flatten
         imag iscomplexobj isrealobj mT matrix_transpose moveaxis ndim permute_dims ravel real reshape shape size squeeze

@@ -117,6 +117,7 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "Cleared": (Cleared((Run(6, 1, 2, 2), Run(5, 0, 1, 5))), (X,)),
     "ClearedAt": (ClearedAt(ROWS), (INDEX, X)),
     "ClearedWhere": (ClearedWhere(), (X > 0, Y)),
+    "Complement": (ct.linalg.svd(), (X,)),
     "Concatenate": (Concatenate(0, 2), (X, Y)),
     "Constant": (ct.fork(ct.id, ct.const(X)), (LINE,)),
     "Cofactors": (ct.grad(ct.linalg.det), (POSITIVE,)),
@@ -125,7 +126,10 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "Custom": (ct.D(lambda x: (x * x, ct.scale(2 * x))), (LINE,)),
     "Det": (ct.linalg.det, (POSITIVE,)),
     "DotWithin": (DotWithin(6), (np.array(1), np.array(4), LINE * [0, 1, 1, 1, 0, 0], ORDERED * [0, 1, 1, 1, 0, 0])),
+    "Eigh": (ct.linalg.eigh(), (POSITIVE,)),
+    "Eigvalsh": (ct.linalg.eigvalsh(), (POSITIVE,)),
     "Ended": (halved.forall(6), (np.abs(LINE) * 5, np.zeros(6))),
+    "Expm": (ct.linalg.expm, (POSITIVE,)),
     "Factor": (ct.linalg.inv, (POSITIVE,)),
     "FlatIndex": (ct.index[ct.arg], (LINE, INDEX)),
     "Fold": (Fold(MOST), (X,)),
@@ -143,6 +147,8 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "Linear": (ct.primitive.linear(lambda x: x[::-1], lambda w: w[::-1], lambda x: x), (LINE,)),
     "LinearByStructure": (ct.primitive.linear(running, structure=ct.linear.cumulative_sum), (LINE,)),
     "LogDet": (ct.linalg.slogdet, (POSITIVE,)),
+    "Lstsq": (ct.linalg.lstsq(), (X, LINE)),
+    "LuFactor": (ct.linalg.lu_factor, (POSITIVE,)),
     "LogSumExp": (ct.logsumexp(), (LINE,)),
     "Map": (SINE, (X,)),
     "Normalised": (ct.softmax(), (X,)),
@@ -162,6 +168,10 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "Recurred": (Recurred(((0,),)), (LINE, ORDERED)),
     "Reshaped": (Reshaped((30,)), (X,)),
     "Row": (ct.norm(), (LINE,)),
+    "OfFullRank": (ct.linalg.lstsq(), (X, LINE)),
+    "Permuted": (ct.fork(ct.linalg.lu_factor, ct.const(LINE[:3])) >> ct.linalg.lu_solve(), (POSITIVE,)),
+    "Pinv": (ct.linalg.pinv(), (X,)),
+    "Qr": (ct.linalg.qr(), (X,)),
     "Scan": (Scan(SUM), (X,)),
     "ScatterAdded": (ScatterAdded(ROWS), (INDEX, X)),
     "Softmax": (ct.grad(ct.logsumexp()), (LINE,)),
@@ -173,12 +183,18 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "StridedCopy": (StridedCopy(AXES), (X[:3],)),
     "Summed": (EntrySum(ct.function(lambda k, x: x * k)), (np.array(3), LINE)),
     "Sweep": (ct.iterate(SINE, 4), (LINE,)),
+    "Svd": (ct.linalg.svd(False), (X,)),
+    "SvdVals": (ct.linalg.svdvals, (X,)),
+    "Symmetric": (ct.linalg.pinv(hermitian=True), (POSITIVE,)),
     "Unraced": (permuted.forall(6), (LINE, np.array([3, 1, 0, 2, 5, 4]), np.zeros(6))),
     "Windowed": (Windowed((Progression(0, ((0, 1), (1, 1))),), (3, 4)), (LINE,)),
 }  # fmt: skip
-WAITS = {"Choose", "Counted", "Opaque", "Printed", "Summed", "Cholesky", "Cofactors", "Factor", "Solved"}  # at each call
+FINITE = ("Complement", "Eigh", "Eigvalsh", "Expm", "Lstsq", "OfFullRank", "Pinv", "Svd", "SvdVals", "Symmetric")
+WAITS = {"Choose", "Counted", "Opaque", "Printed", "Summed", "Cholesky", "Cofactors", "Factor", "Permuted", "Solved", *FINITE}
 NOTICED = {"OneByOne"}  # without a kernel
 REFUSED = {
+    **dict.fromkeys(FINITE, "matrices are finite"),
+    "Permuted": "singular",
     "Choose": r"condition of ct\.choose",
     "Cholesky": "positive definite",
     "Cofactors": "singular",

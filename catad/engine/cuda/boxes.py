@@ -18,6 +18,7 @@ from catad.engine.stages.bins import Before
 from catad.errors.notices import notice
 from catad.linalg.cholesky import Cholesky
 from catad.linalg.determinant import OfFactors
+from catad.linalg.parts import Decomposition
 from catad.linear.families.clear import Cleared
 from catad.linear.families.contract import Contract
 from catad.linear.families.dot_within import DotWithin
@@ -83,6 +84,7 @@ ENOUGH: dict[type[Primitive], str] = {
     Solved: "CuPy, or steps of CuPy on all matrices of a stack",
     Cholesky: "CuPy, or steps of CuPy on all matrices of a stack",
     OfFactors: "functions of CuPy",
+    Decomposition: "functions of CuPy",
     Opaque: "array code of a user",
 }
 """What runs in the place of a kernel, by class: as fast as one would be, or not of catad."""

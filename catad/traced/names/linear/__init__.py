@@ -1,0 +1,1 @@
+"""The decompositions of `numpy.linalg`, and what `scipy.linalg` has."""
