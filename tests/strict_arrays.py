@@ -359,7 +359,7 @@ class _Linalg:
 
     @staticmethod
     def svd(a: StrictArray, full_matrices: bool = True, compute_uv: bool = True) -> Any:
-        made = np.linalg.svd(_unwrap(a), full_matrices, compute_uv)
+        made: Any = np.linalg.svd(_unwrap(a), full_matrices, compute_uv)
         return tuple([type(a)(one) for one in made]) if compute_uv else type(a)(made)
 
     @staticmethod

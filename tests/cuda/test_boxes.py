@@ -129,7 +129,7 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "Eigh": (ct.linalg.eigh(), (POSITIVE,)),
     "Eigvalsh": (ct.linalg.eigvalsh(), (POSITIVE,)),
     "Ended": (halved.forall(6), (np.abs(LINE) * 5, np.zeros(6))),
-    "Expm": (ct.linalg.expm, (POSITIVE,)),
+    "Expm": (0.1 * ct.id >> ct.linalg.expm, (POSITIVE,)),
     "Factor": (ct.linalg.inv, (POSITIVE,)),
     "FlatIndex": (ct.index[ct.arg], (LINE, INDEX)),
     "Fold": (Fold(MOST), (X,)),
