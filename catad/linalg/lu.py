@@ -47,7 +47,7 @@ class LuFactor(Decomposition):
         """Slots: P, L, U, and the masks of the lower triangle without its diagonal, and of the upper one with it."""
         (a,) = ins
         n = a.shape[-1]
-        inner = [(times(a, a), (0,)), (Inverse(stacked(a, n), "lower"), (1,)), *over(a, a, 2)]
+        inner = [(times(a, a), (0,)), (Inverse(stacked(a, (n,)), "lower"), (1,)), *over(a, a, 2)]
         below = placed(chain, [*inner, (masked(a), (3,)), (times(a, a), (1,))])
         above = placed(chain, [*inner, (masked(a), (4,)), (timed(a, a), (2,))])
         lower = np.tril(np.ones((n, n), a.dtype), -1)

@@ -85,7 +85,7 @@ def less(x: Tensor, parts: Sequence[Placed]) -> Placed:
 def over(x: Tensor, upper: Tensor, slot: int) -> list[Placed]:
     """X to X R^-1 with upper triangles R (..., n, n) in a slot."""
     turned = flipped(x)
-    inverse: Structure = Inverse(stacked(upper, x.shape[-2]), "upper").T
+    inverse: Structure = Inverse(stacked(upper, x.shape[-2:-1]), "upper").T
     return [(turned, ()), (inverse, (slot,)), (flipped(turned.cod[0]), ())]
 
 
