@@ -136,6 +136,10 @@ def grad_of_non_scalar(cod: Any, f: Any) -> str:
     given = f"{cod}"
     if tree is not None and not tree.leaves:
         given, do = f"a function that returns {tree}", "return the number that is differentiated"
+    elif tree is not None and getattr(tree.kind, "__name__", "") == "ComplexPair":
+        shape = ", ".join(map(str, cod.leaves[0].shape))
+        given = f"a complex result, ct.c{16 * cod.leaves[0].dtype.itemsize}[{shape}]"
+        do = "return a real number, e.g. z.real or abs(z)**2, or use ct.jacobian, whose blocks are those of both parts"
     elif tree is not None and tree.kind != "leaf":
         given = f"{cod}, in a {tree.kind.__name__}" if isinstance(tree.kind, type) else given
         do = "return the number alone, or with other results as a pair (number, others) for ct.grad(f, has_aux=True)"

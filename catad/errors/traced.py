@@ -170,7 +170,26 @@ def unsupported_dtype(dtype: Any) -> str:
         "arrays of this dtype are not supported",
         given=kind,
         expected="float32, float64, bool, and integers of 8 to 64 bits",
-        do="convert the array, x.astype(np.float64); complex numbers as two real arrays",
+        do="convert the array, x.astype(np.float64)"
+        + (" or x.astype(np.complex128)" if kind.kind == "c" else "; complex numbers are taken by functions of ct.function"),
+    )
+
+
+def not_for_complex(name: str) -> str:
+    return text(
+        f"{name} has no meaning for complex numbers that are traced",
+        given="a complex array, or a complex dtype",
+        expected="arithmetic, elementary functions, sums, products, and functions that move entries",
+        do="compute with z.real and z.imag, or with abs(z) and np.angle(z)",
+    )
+
+
+def complex_in_real_place(value: Any) -> str:
+    return text(
+        "a complex number stands where a real one must stand",
+        given=f"{getattr(value, 'dtype', type(value).__name__)}, of shape {getattr(value, 'shape', ())}",
+        expected="a real number or array",
+        do="take a part of it, z.real or z.imag, or make the array that it goes into with dtype=complex",
     )
 
 

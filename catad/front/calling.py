@@ -29,6 +29,7 @@ from catad.traced.open_terms import measuring, open_parts
 from catad.traced.programs.program import Program as Written
 from catad.traced.signature import Form
 from catad.values.arrays import as_array, as_number, common_module, is_weak, weak_dtype
+from catad.values.complex_numbers import is_complex
 from catad.values.trees import NotOfThisForm, Static, Tree, entries_of, plain, tree_leaves
 
 
@@ -93,7 +94,13 @@ def are_read(read: Sequence[Any], leaves: Sequence[Any], order: Sequence[int] | 
     if len(read) != len(leaves):
         return False
     ordered = read if order is None else [read[k] for k in order]
-    return not any(a is not b and isinstance(a, np.ndarray) for a, b in zip(ordered, leaves, strict=True))
+    other = [(a, b) for a, b in zip(ordered, leaves, strict=True) if a is not b and isinstance(a, np.ndarray)]
+    return all(_is_same_view(a, b) for a, b in other)
+
+
+def _is_same_view(a: Any, b: Any) -> bool:
+    """True for two views of the same part of complex numbers."""
+    return is_complex(a.base) and isinstance(b, np.ndarray) and a.__array_interface__ == b.__array_interface__
 
 
 def leaves_of(value: Any) -> tuple[list[Any], Space]:
@@ -245,8 +252,7 @@ def _read(value: Any, leaves: list[Any]) -> Any:
     """Put the leaves of an argument into a list; what is returned is equal for arguments of equal spaces and trees."""
     kind = type(value)
     if kind is np.ndarray:
-        leaves.append(value)
-        return value.shape, value.dtype
+        return _read_array(value, leaves)
     if kind is dict:
         keys = sorted(value)
         return (dict, *value, *[_read(value[key], leaves) for key in keys])
@@ -256,8 +262,11 @@ def _read(value: Any, leaves: list[Any]) -> Any:
         leaves.append(_NUMBERS[kind](value))
         return kind
     if isinstance(value, np.generic):
-        leaves.append(value)
+        leaves += [value.real, value.imag] if is_complex(value) else [value]
         return kind, None
+    if kind is complex:
+        leaves += [np.float64(value.real), np.float64(value.imag)]
+        return kind
     if hasattr(value, "dtype"):
         raise _Unknown
     entries = entries_of(value)
@@ -266,13 +275,21 @@ def _read(value: Any, leaves: list[Any]) -> Any:
     return (kind, *getattr(entries[0], "order", entries[0]), *[_read(part, leaves) for part in entries[1]])
 
 
+def _read_array(value: Any, leaves: list[Any]) -> Any:
+    dtype = value.dtype
+    if dtype.kind == "c":
+        leaves += [value.real, value.imag]
+    else:
+        leaves.append(value)
+    return value.shape, dtype
+
+
 def _parts(values: Sequence[Any], leaves: list[Any]) -> list[Any]:
     """`_read` for each of some values; most are arrays."""
     found: list[Any] = []
     for value in values:
         if type(value) is np.ndarray:
-            leaves.append(value)
-            found.append((value.shape, value.dtype))
+            found.append(_read_array(value, leaves))
         else:
             found.append(_read(value, leaves))
     return found

@@ -209,14 +209,14 @@ def _content_of(cell: CellType) -> Any:
 
 
 def _is_immutable(value: Any) -> bool:
-    return value is None or isinstance(value, (bool, int, float, str, bytes, FunctionType, D, np.generic))
+    return value is None or isinstance(value, (bool, int, float, complex, str, bytes, FunctionType, D, np.generic))
 
 
 def _is_data(value: Any) -> bool:
     """True for what a program depends on: numbers, texts, arrays, containers of them, functions of the user."""
     if isinstance(value, FunctionType):
         return written_by_user(value.__globals__)
-    if value is None or isinstance(value, (bool, int, float, str, bytes, D)) or array_module(value) is not None:
+    if value is None or isinstance(value, (bool, int, float, complex, str, bytes, D)) or array_module(value) is not None:
         return True
     containers = isinstance(value, (list, tuple, dict, set, frozenset))
     return containers or (not isinstance(value, type) and hasattr(value, "__dataclass_fields__"))

@@ -22,10 +22,11 @@ from catad.traced.arrays.naming import captured
 from catad.traced.arrays.operators import direct
 from catad.traced.arrays.protocols import called, universal
 from catad.traced.arrays.ragged import Ragged
-from catad.traced.arrays.stand_in import Traced, constant
+from catad.traced.arrays.stand_in import Traced, stand_in_of
 from catad.traced.rewriting.rewrite import rewritten
 from catad.traced.rewriting.unbound_locals import settled
 from catad.traced.table import FUNCTIONS, INSTANCES, PYTHON, SHARING, enter_package
+from catad.values.complex_numbers import ComplexPair, is_complex
 from catad.values.formats import is_known
 from catad.values.frozen_functions import written_by_user
 
@@ -58,7 +59,7 @@ def call(driver: Driver, function: Any, args: tuple[Any, ...], kwargs: dict[str,
         return known(driver, *args, **kwargs)
     if isinstance(function, MethodType):
         owner = function.__self__
-        if isinstance(owner, (Traced, Masked, Ragged, D)):
+        if isinstance(owner, (Traced, Masked, Ragged, ComplexPair, D)):
             return function(*args, **kwargs)
         if isinstance(function.__func__, FunctionType) and follows(function.__func__, driver.package):
             return _follow(driver, function.__func__, (owner, *args), kwargs)
@@ -147,7 +148,7 @@ def _builtin_method(driver: Driver, function: Any, args: tuple[Any, ...], kwargs
     if isinstance(owner, np.ufunc) and any_traced((args, kwargs)):
         return universal(driver.trace, owner, function.__name__, args, kwargs)
     if isinstance(owner, np.ndarray) and any_traced((args, kwargs)):
-        return getattr(constant(driver.trace, owner, origin="a captured array"), function.__name__)(*args, **kwargs)
+        return getattr(stand_in_of(driver.trace, owner), function.__name__)(*args, **kwargs)
     return _plain(driver, function, args, kwargs)
 
 
@@ -179,15 +180,18 @@ def wrapped(driver: Driver, made: Any, args: tuple[Any, ...], what: str) -> Any:
         return tuple([wrapped(driver, part, args, what) for part in made])
     if type(made) is list and made and all(type(part) is np.ndarray for part in made):
         return [wrapped(driver, part, args, what) for part in made]
-    if type(made) is not np.ndarray or not is_known(made.dtype):
+    if type(made) is not np.ndarray or not (is_known(made.dtype) or is_complex(made)):
         return made
     new = made.base is None and not any(made is arg for arg in args)
     shows = any(isinstance(arg, np.ndarray) and np.may_share_memory(arg, made) for arg in args)
-    return constant(driver.trace, made, origin=None if new and not shows else f"an array that {what} gave")
+    origin = None if new and not shows else f"an array that {what} gave"
+    return stand_in_of(driver.trace, made, origin)
 
 
 def array_of_constant(arg: Any) -> Any:
     """A constant that nobody outside can reach is computed with at once."""
+    if isinstance(arg, ComplexPair):
+        return _complex_constant(arg)
     if isinstance(arg, Traced) and arg.owner_.open:
         constant_ = arg.constant
         if constant_ is None:
@@ -198,15 +202,20 @@ def array_of_constant(arg: Any) -> Any:
     return arg
 
 
+def _complex_constant(z: Any) -> Any:
+    found = z.constant if z.owner_.open else None
+    return z if found is None else found.item() if z.python_type else found if z.ndim else found[()]
+
+
 def any_traced(value: Any) -> bool:
     """True for a stand-in, and for what has one in it."""
     if isinstance(value, (list, tuple)):
         return any(any_traced(part) for part in value)
     if isinstance(value, dict):
         return any(any_traced(part) for part in value.values())
-    return isinstance(value, (Traced, Masked, Ragged))
+    return isinstance(value, (Traced, Masked, Ragged, ComplexPair))
 
 
 def _all_constant(value: Any) -> bool:
-    stand_ins = [part for part in layout.parts_in(value) if isinstance(part, (Traced, Masked, Ragged))]
-    return all(isinstance(part, Traced) and part.constant is not None for part in stand_ins)
+    stand_ins = [part for part in layout.parts_in(value) if isinstance(part, (Traced, Masked, Ragged, ComplexPair))]
+    return all(isinstance(part, (Traced, ComplexPair)) and part.constant is not None for part in stand_ins)

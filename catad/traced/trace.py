@@ -16,7 +16,7 @@ from catad.traced.arrays.masked import Masked
 from catad.traced.arrays.naming import named
 from catad.traced.arrays.operators import in_place, pointwise
 from catad.traced.arrays.ragged import Ragged
-from catad.traced.arrays.stand_in import Traced, constant, is_condition
+from catad.traced.arrays.stand_in import Traced, is_condition, stand_in_of
 from catad.traced.control import iterators
 from catad.traced.control.context_managers import managed
 from catad.traced.control.decisions import give_up_merging
@@ -24,6 +24,7 @@ from catad.traced.inlining import any_traced, call, follows
 from catad.traced.recorder import Region, Restart, Trace, the_trace
 from catad.traced.rewriting.unbound_locals import UNBOUND
 from catad.traced.table import ITEMS
+from catad.values.complex_numbers import ComplexPair
 
 Later = Callable[[], Any]
 
@@ -69,7 +70,7 @@ class Driver:
 
     def getitem(self, thing: Any, key: Any) -> Any:
         if type(thing) is np.ndarray and _has_stand_in(key):
-            return traced.getitem(constant(self.trace, thing, origin="a captured array"), key)
+            return stand_in_of(self.trace, thing)[key]
         if type(thing) in ITEMS and (any_traced(key) or _has_stand_in(key)):
             return ITEMS[type(thing)](self.trace, key)
         if isinstance(thing, dict) and isinstance(key, Traced):
@@ -83,14 +84,14 @@ class Driver:
     def setitem(self, thing: Any, key: Any, value: Any) -> None:
         if isinstance(thing, np.ndarray):
             raise errors.TraceError(errors.write_to_captured(_name_of(thing)))
-        if not isinstance(thing, (Traced, Ragged)):
+        if not isinstance(thing, (Traced, Ragged, ComplexPair)):
             self.changes_python(thing)
         elif isinstance(value, (list, tuple)):
             value = call(self, np.array, (value,), {})
         thing[key] = value
 
     def setattr_(self, thing: Any, name: str, value: Any) -> None:
-        if not isinstance(thing, Traced):
+        if not isinstance(thing, (Traced, ComplexPair)):
             self.changes_python(thing)
         setattr(thing, name, value)
 
@@ -108,8 +109,8 @@ class Driver:
         """`thing[key] op= value`."""
         old = self.getitem(thing, key)
         made = self.aug(op, old, value) if not isinstance(thing, np.ndarray) else None
-        shows = isinstance(old, Ragged) or (isinstance(old, Traced) and old.is_view)
-        if made is old and (shows or not isinstance(thing, (Traced, Ragged))):
+        shows = isinstance(old, Ragged) or (isinstance(old, (Traced, ComplexPair)) and old.is_view)
+        if made is old and (shows or not isinstance(thing, (Traced, Ragged, ComplexPair))):
             return  # the array has been written into
         self.setitem(thing, key, made)
 

@@ -1,5 +1,7 @@
 """Trees: values as programs write them, dicts, dataclasses, lists and tuples of arrays, and how they become values of a space.
 
+A complex array is a container of two real ones, `complex_numbers.py`.
+
 `plain` takes a tree apart into a nested tuple, which is a value of a product, and a `Tree`, which puts values of such a product
 together again. `None`, texts, enumerations, functions and types are static: they are a part of the `Tree`, and `()` stands in
 their place in the nested tuple.
@@ -18,6 +20,7 @@ import numpy as np
 
 from catad import errors
 from catad.values.arrays import is_weak
+from catad.values.complex_numbers import KEYS, ComplexPair, is_complex, paired, parts_of
 
 
 class Tree(NamedTuple):
@@ -52,6 +55,8 @@ class Tree(NamedTuple):
         if self.kind == "static":
             return ()
         entries = entries_of(value)
+        if entries is None and self.kind is ComplexPair and (is_weak(value) or hasattr(value, "dtype")):
+            entries = KEYS, [value, 0.0 if is_weak(value) else np.zeros_like(value)]
         if entries is None or entries[0] != self.said:
             raise NotOfThisForm(value)
         return tuple([part.strip(one) for part, one in zip(self.parts, entries[1], strict=True)])
@@ -73,6 +78,8 @@ class Tree(NamedTuple):
             return "an array" if self.kind == "leaf" else f"a number ({self.said.__name__})"
         if self.kind == "static":
             return repr(self.said)
+        if self.kind is ComplexPair:
+            return "a complex array" if self.parts[0].kind == "leaf" else "a number (complex)"
         return f"{self.kind.__name__}({', '.join(map(str, self.parts))})"
 
     @property
@@ -129,7 +136,7 @@ def plain(value: Any, static: bool = False) -> tuple[Any, Tree]:
     if entries is not None:
         said, parts = entries
         made = [plain(part) for part in parts]
-        return tuple([one for one, _ in made]), Tree(type(value), said, tuple([tree for _, tree in made]))
+        return tuple([one for one, _ in made]), Tree(kind_of(value), said, tuple([tree for _, tree in made]))
     if not hasattr(value, "dtype") and callable(value):
         return (), Tree("static", Static(value))
     number = getattr(value, "python_type", None)  # of a stand-in for a Python number
@@ -171,7 +178,7 @@ def tree_map(fn: Callable[[Any], Any], value: Any) -> Any:
     entries = entries_of(value)
     if entries is None:
         return value if value is None or isinstance(value, _STATIC) else fn(value)
-    return put_together(type(value), entries[0], [tree_map(fn, part) for part in entries[1]])
+    return put_together(kind_of(value), entries[0], [tree_map(fn, part) for part in entries[1]])
 
 
 def tree_leaves(value: Any) -> list[Any]:
@@ -244,10 +251,17 @@ def entries_of(value: Any) -> tuple[tuple[Any, ...], list[Any]] | None:
     if is_dataclass(value) and not isinstance(value, type):
         names = tuple([f.name for f in fields(value)])
         return names, [getattr(value, name) for name in names]
-    return None
+    return (KEYS, parts_of(value)) if is_complex(value) else None
+
+
+def kind_of(value: Any) -> Any:
+    """The class of a container, as trees have it."""
+    return ComplexPair if is_complex(value) else type(value)
 
 
 def put_together(kind: type, keys: tuple[Any, ...], parts: list[Any]) -> Any:
+    if kind is ComplexPair:
+        return paired(*parts)
     if issubclass(kind, tuple):
         return kind(*parts) if hasattr(kind, "_fields") else tuple(parts)
     if issubclass(kind, list):

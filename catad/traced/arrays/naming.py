@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 
 from catad.traced.arrays.stand_in import Traced
+from catad.values.complex_numbers import ComplexPair
 from catad.values.frozen_functions import content_of, names_of
 
 
 def named(names: str | tuple[str, ...], value: Any) -> Any:
     """The value, its arrays noted under the names to which the program binds them."""
     if isinstance(names, str):
-        if isinstance(value, Traced) and not names.startswith("__catad"):
+        if isinstance(value, (Traced, ComplexPair)) and not names.startswith("__catad"):
             value.named_(names)
     elif isinstance(value, (tuple, list)) and len(value) == len(names):
         for name, part in zip(names, value, strict=True):
-            if isinstance(part, Traced):
+            if isinstance(part, (Traced, ComplexPair)):
                 part.named_(name)
     return value
 

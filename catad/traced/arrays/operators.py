@@ -28,6 +28,7 @@ from catad.traced.arrays.stand_in import Traced, computed, constant, fresh, var_
 from catad.traced.recorder import Trace, Uniform, Var
 from catad.traced.table import SPECIAL
 from catad.values.arrays import is_weak
+from catad.values.complex_numbers import is_complex, is_complex_dtype
 from catad.values.formats import is_known
 from catad.vector.folds import contract
 from catad.vector.pointwise import operators as words
@@ -98,6 +99,10 @@ def pointwise(trace: Trace, ufunc: np.ufunc, *args: Any, dtype: Any = None, cast
         made = direct(trace, ufunc, args)
         if made is not None:
             return made
+    if any(map(is_complex, args)) or is_complex_dtype(dtype):
+        from catad.traced.pairs.universal import universal  # late: few functions have complex numbers
+
+        return universal(trace, ufunc, args, dtype, casting)
     if not supported(ufunc):
         raise errors.TraceError(errors.unknown_function(f"np.{ufunc.__name__}"))
     for arg in args:
@@ -296,6 +301,10 @@ def matmul(trace: Trace, a: Any, b: Any, dtype: Any = None, casting: Any = "same
     for one in (a, b):
         if type(one) is Ragged:
             return one.matmul_(trace, a, b)
+    if is_complex(a) or is_complex(b) or is_complex_dtype(dtype):
+        from catad.traced.pairs.functions import product  # late, as above
+
+        return product(trace, a, b, dtype)
     left, right = var_of(trace, a), var_of(trace, b)
     if not left.space.ndim or not right.space.ndim:
         raise errors.SpaceError(errors.matmul_of_numbers(left.space, right.space))
@@ -368,6 +377,8 @@ def assign(target: Traced, value: Any, casting: Any = "unsafe") -> None:
         raise errors.TraceError(errors.shape_depends_on_data("a masked read"))
     if isinstance(value, Ragged):
         value.unknown_("the length of a slice")
+    if is_complex(value):
+        raise errors.SpaceError(errors.cannot_cast(getattr(value, "dtype", "complex"), target.dtype, casting))
     var = var_of(trace, value)
     own = target.space
     if var.weak is None and not np.can_cast(var.space.dtype, own.dtype, casting):

@@ -17,6 +17,7 @@ from catad.traced.arrays.ragged import Ragged
 from catad.traced.arrays.stand_in import Traced
 from catad.traced.recorder import Trace
 from catad.traced.table import FUNCTIONS, MASKED_METHODS, METHODS, RAGGED, UFUNC_METHODS, enter_package, hint
+from catad.values.complex_numbers import ComplexPair, is_complex, is_complex_dtype
 
 
 def unknown(name: str) -> errors.TraceError:
@@ -82,7 +83,7 @@ def _written(trace: Trace, made: Any, targets: tuple[Any, ...], where: Any, name
 
 def write_out(target: Any, made: Any, casting: Any = "same_kind") -> None:
     """Write a result into the array given by `out=`."""
-    if isinstance(target, Ragged):
+    if isinstance(target, (Ragged, ComplexPair)):
         target.assign_(made, casting)
         return
     if not isinstance(target, Traced):
@@ -124,6 +125,10 @@ def _module(function: Any) -> str:
 def called(found: Callable[..., Any], trace: Trace, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call the meaning of a function; a parameter that it has not is a named error."""
     kwargs = dict(kwargs)
+    if any(is_complex(part) or is_complex_dtype(part) for part in layout.parts_in((args, kwargs))):
+        from catad.traced.pairs import functions  # late: few functions have complex numbers
+
+        return functions.called(found, trace, name, args, kwargs)
     ragged = _slice_in((args, kwargs))
     if ragged is not None:
         if found not in RAGGED:

@@ -19,6 +19,7 @@ from catad.category.terms import D, Id
 from catad.errors.places import Place
 from catad.traced.control.decisions import decide, unroll_for
 from catad.traced.recorder import Region, Trace, Uniform, Var, array_of, the_trace
+from catad.values.complex_numbers import is_complex
 from catad.values.formats import is_known
 
 if TYPE_CHECKING:
@@ -299,6 +300,13 @@ class Traced:
         """What morphisms ask when they are called on stand-ins (`D.__call__`)."""
         return Adapter(self.trace_)
 
+    @staticmethod
+    def paired_(re: Any, im: Any) -> Any:
+        """The complex stand-in of two parts."""
+        from catad.traced.pairs.stand_in import pair  # late: few functions have complex numbers
+
+        return pair(re, im)
+
     def __repr__(self) -> str:
         if not self.owner_.open:
             return "<stand-in of a trace that is over>"
@@ -427,6 +435,15 @@ def constant(trace: Trace, value: Any, weak: type | None = None, origin: str | N
     return Traced(trace, Buffer(trace.region, trace.region.constant(made, weak), origin, tuple(axes)))
 
 
+def stand_in_of(trace: Trace, array: Any, origin: str | None = "a captured array") -> Any:
+    """The stand-in for an array of real or complex numbers that depends on no argument."""
+    if not is_complex(array):
+        return constant(trace, array, origin=origin)
+    from catad.traced.pairs.stand_in import pair_of_array  # late, as above
+
+    return pair_of_array(trace, array, origin)
+
+
 def apply_term(trace: Trace, term: D, value: Any) -> Any:
     """A morphism on stand-ins, arrays and numbers: a line of the program."""
     args = mapped(value, lambda leaf: var_of(trace, leaf))
@@ -439,6 +456,8 @@ def var_of(trace: Trace, value: Any) -> Var:
         return value.var_
     if isinstance(value, (bool, int, float)) and not isinstance(value, np.generic):
         return trace.region.constant(np.asarray(value), type(value))
+    if is_complex(value):
+        raise errors.TraceError(errors.complex_in_real_place(value))
     return trace.region.constant(checked_array(value))
 
 

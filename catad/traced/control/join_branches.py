@@ -19,7 +19,8 @@ from catad.traced.arrays.ragged import Ragged
 from catad.traced.arrays.stand_in import Buffer, Traced, fresh, var_of
 from catad.traced.recorder import Region, Trace, Var, array_of
 from catad.traced.rewriting.unbound_locals import UNBOUND, Undecided
-from catad.values.trees import entries_of, is_tree, put_together, tree_leaves
+from catad.values.complex_numbers import ComplexPair, is_complex
+from catad.values.trees import entries_of, is_tree, kind_of, put_together, tree_leaves
 from catad.vector.pointwise.operators import astype
 
 Build = Callable[[Sequence[Var]], Any]
@@ -48,6 +49,8 @@ class Pairs:
             return lambda outs: a
         if is_numeric(a) and is_numeric(b):
             return self._number(a, b)
+        if is_complex(a) != is_complex(b) and (is_numeric(a) or is_numeric(b)):
+            a, b = self._complex(self.first, a), self._complex(self.second, b)
         entries = _node(a), _node(b)
         if entries[0] is None or entries[1] is None or entries[0][:2] != entries[1][:2]:
             if not is_numeric(a) and not is_numeric(b) and _equal(a, b):
@@ -59,7 +62,15 @@ class Pairs:
         if isinstance(a, dict) and list(a) != list(b):
             raise CannotMerge
         built = [self.add(one, other) for one, other in zip(parts, entries[1][2], strict=True)]
+        if kind is ComplexPair:  # no container that the program could change
+            return lambda outs: put_together(kind, keys, [build(outs) for build in built])
         return self.containers.add(a, b, lambda outs: put_together(kind, keys, [build(outs) for build in built]))
+
+    def _complex(self, region: Region, x: Any) -> Any:
+        from catad.traced.pairs.stand_in import as_pair  # late: few functions have complex numbers
+
+        with self.trace.inside(region):
+            return as_pair(self.trace, x)
 
     def _number(self, a: Any, b: Any) -> Build:
         if not isinstance(a, Traced) and not isinstance(b, Traced) and type(a) is type(b) and _equal(a, b):
@@ -138,7 +149,7 @@ def converted(region: Region, var: Var, dtype: np.dtype[Any]) -> Var:
 def is_numeric(value: Any) -> bool:
     """True for what a variable can stand for."""
     if isinstance(value, (Traced, bool, int, float, np.generic)):
-        return True
+        return not is_complex(value)
     return isinstance(value, np.ndarray) and value.dtype.kind in "biuf"
 
 
@@ -156,7 +167,7 @@ def _node(value: Any) -> tuple[Any, ...] | None:
     if not (is_tree(value) or type(value) is tuple):
         return None
     found = entries_of(value)
-    return None if found is None else (type(value), *found)
+    return None if found is None else (kind_of(value), *found)
 
 
 def _equal(a: Any, b: Any) -> bool:

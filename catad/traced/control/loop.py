@@ -32,7 +32,8 @@ from catad.traced.control.static_values import is_of, known_after
 from catad.traced.programs.program import Notes
 from catad.traced.recorder import Region, Var
 from catad.traced.rewriting.unbound_locals import UNBOUND
-from catad.values.trees import tree_leaves, tree_map
+from catad.values.complex_numbers import ComplexPair, is_complex
+from catad.values.trees import kind_of, tree_leaves, tree_map
 from catad.vector.loops.choose import choose
 from catad.vector.loops.loop import while_loop
 from catad.vector.loops.sweep import sweep
@@ -137,7 +138,7 @@ class Loop:
         self.outer = self.trace.region
         self.start = names_of(frame, self.names)
         for name, value in self.start.items():
-            if name in self.same and isinstance(value, Traced) and value.is_mutable:
+            if name in self.same and isinstance(value, (Traced, ComplexPair)) and value.is_mutable:
                 continue  # it is written into, and found as an array
             leaves = numeric_leaves(value)
             if leaves is not None:
@@ -197,7 +198,11 @@ class Loop:
         settled = True
         for name in self.names:
             value = left[name]
-            if name in self.slots:
+            if name in self.slots and is_complex(value) and is_numeric(self.inside[name]):
+                settled = self.widen(name, value)
+            elif name in self.slots:
+                if is_complex(self.inside[name]) and is_numeric(value):
+                    value = left[name] = as_complex(self.trace, value)
                 settled = self.compare(name, value) and settled
             elif value is not self.start[name] and value is not UNBOUND:
                 settled = self.appears(name, value) and settled
@@ -233,6 +238,18 @@ class Loop:
                 slot.start, slot.weak, same = self.converted(slot.start, dtype), weak, False
             slot.value = converted(self.region, var, dtype)
         return same
+
+    def widen(self, name: str, value: Any) -> bool:
+        """A name holds a real number before a step and a complex one after it: its state is complex."""
+        if self.start[name] is not UNBOUND:
+            with self.trace.inside(self.outer):
+                self.start[name] = as_complex(self.trace, self.start[name])
+                leaves = tree_leaves(self.start[name])
+                self.slots[name] = [Slot(var := var_of(self.trace, leaf), var.weak, has_no_axes(leaf)) for leaf in leaves]
+        else:
+            del self.slots[name]
+            self.appears(name, value)
+        return False
 
     def converted(self, var: Var, dtype: np.dtype[Any]) -> Var:
         with self.trace.inside(self.outer):
@@ -470,6 +487,13 @@ class WhileLoop(DataLoop):
             self.going = False
 
 
+def as_complex(trace: Any, value: Any) -> Any:
+    """A number or an array as a complex one."""
+    from catad.traced.pairs.stand_in import as_pair  # late: few functions have complex numbers
+
+    return as_pair(trace, value)
+
+
 def has_no_axes(leaf: Any) -> bool:
     """True for an array without axes, which is written into where a number would be replaced."""
     return isinstance(leaf, Traced) and not leaf.ndim and leaf.is_mutable
@@ -495,4 +519,4 @@ def _alike(a: Any, b: Any) -> bool:
     if is_numeric(a) or is_numeric(b):
         return is_numeric(a) and is_numeric(b)
     leaves = tree_leaves(a), tree_leaves(b)
-    return type(a) is type(b) and len(leaves[0]) == len(leaves[1])
+    return kind_of(a) is kind_of(b) and len(leaves[0]) == len(leaves[1])

@@ -11,9 +11,11 @@ import numpy as np
 from catad.traced.arrays import layout
 from catad.traced.arrays.affine import Affine, form_of, most, note_bounds
 from catad.traced.arrays.aliases import Aliases, GiveUp
-from catad.traced.arrays.stand_in import Buffer, Traced, constant, fresh, var_of
+from catad.traced.arrays.stand_in import Buffer, Traced, constant, fresh, stand_in_of, var_of
 from catad.traced.control.loop_outputs import Whole, element, whole
 from catad.traced.recorder import Restart, Trace, Var
+from catad.values.complex_numbers import is_complex
+from catad.values.complex_numbers import paired as pair_of
 
 
 class Steps:
@@ -82,6 +84,26 @@ class Rows(Steps):
                 made.root.axes = layout.in_c_order(made.ndim)
             made.root.aliases = (Aliases(unroll, (root,), trace.region, at_once=True),)
         return made
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.array)
+
+
+class ComplexRows(Steps):
+    """The rows of a complex array."""
+
+    def __init__(self, array: Any) -> None:
+        self.array, self.n, self.parts = array, len(array), [Rows(array.re), Rows(array.im)]
+
+    @property
+    def memory(self) -> tuple[Buffer, ...]:
+        return tuple([buffer for part in self.parts for buffer in part.memory])
+
+    def arrays(self, trace: Trace) -> list[Var]:
+        return [var for part in self.parts for var in part.arrays(trace)]
+
+    def item(self, trace: Trace, entries: Iterator[Var], unroll: GiveUp) -> Any:
+        return pair_of(*[part.item(trace, entries, unroll) for part in self.parts])
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.array)
@@ -239,6 +261,8 @@ def steps_of(trace: Trace, items: Any) -> Steps | None:
         return Range(items)
     if isinstance(items, Traced) and items.ndim:
         return Rows(items)
+    if is_complex(items) and np.ndim(items):
+        return ComplexRows(stand_in_of(trace, items) if isinstance(items, np.ndarray) else items)
     if type(items) in (list, tuple):
         found = whole(trace, items)
         return None if found is None else Elements(found, items)
@@ -267,4 +291,6 @@ def backwards(trace: Trace, items: Any) -> Once | None:
         return Once(trace, Elements(Whole(found.array[::-1], found.found.weak), found.items[::-1]))
     if isinstance(found, Range):
         return Once(trace, Range(found.of[::-1]))
+    if isinstance(found, ComplexRows):
+        return Once(trace, ComplexRows(found.array[::-1]))
     return Once(trace, Rows(found.array[::-1])) if isinstance(found, Rows) else None

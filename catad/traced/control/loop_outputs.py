@@ -16,6 +16,7 @@ from catad.traced.arrays.stand_in import Buffer, Traced, computed, fresh, var_of
 from catad.traced.control.decisions import give_up_merging
 from catad.traced.control.join_branches import is_numeric
 from catad.traced.recorder import Region, Row, Trace, Var
+from catad.values.complex_numbers import ComplexPair, Parts, paired
 from catad.vector.indexing.subscript import index
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ class Outputs:
         if type(value) is tuple:
             return tuple([self._noted(part) for part in value])
         trace = self.loop.trace
+        if isinstance(value, ComplexPair):
+            return Parts(self._noted(value.re), self._noted(value.im))
         if isinstance(value, Traced) and value.ndim:
             self.leaves.append(_Leaf(None, value))
         elif is_numeric(value) and not getattr(value, "ndim", 0):
@@ -102,6 +105,8 @@ def _row(trace: Trace, region: Region, out: Var, k: int, weak: type | None) -> T
 
 
 def _restored(value: Any, rows: Sequence[Traced]) -> Any:
+    if isinstance(value, Parts):
+        return paired(rows[value.real], rows[value.imag])
     return tuple([_restored(part, rows) for part in value]) if type(value) is tuple else rows[value]
 
 

@@ -12,6 +12,7 @@ from catad.traced.arrays.naming import named
 from catad.traced.arrays.stand_in import Traced
 from catad.traced.recorder import Region
 from catad.traced.rewriting.unbound_locals import UNBOUND
+from catad.values.complex_numbers import is_complex
 from catad.values.trees import entries_of, tree_leaves, tree_map
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def link_trees(region: Region, give_up: GiveUp, pairs: Sequence[tuple[Any, Any]]
 
 def _containers(value: Any) -> list[Any]:
     """The lists, dicts and objects in a tree; tuples are never changed."""
-    entries = None if isinstance(value, Traced) else entries_of(value)
+    entries = None if isinstance(value, Traced) or is_complex(value) else entries_of(value)
     if entries is None:
         return []
     return [*([] if isinstance(value, tuple) else [value]), *[one for part in entries[1] for one in _containers(part)]]

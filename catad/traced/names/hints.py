@@ -31,7 +31,7 @@ HINTS |= {
     "np.apply_over_axes": "call the reduction with several axes and keepdims=True",
     "np.nditer": "loop over the indices, for i in range(n)",
     "np.frompyfunc": "np.vectorize, or ct.map of a function of numbers",
-    "np.sort_complex": "complex numbers are not supported: sort the real parts",
+    "np.sort_complex": "complex numbers are not sorted: sort the real parts",
     "np.may_share_memory": "stand-ins have no memory; ask outside",
     "np.shares_memory": "stand-ins have no memory; ask outside",
     "np.require": "np.asarray(x, dtype)",

@@ -11,19 +11,24 @@ from catad.traced.arrays import layout
 from catad.traced.arrays.masked import Masked
 from catad.traced.arrays.operators import assign, cast, common_dtype
 from catad.traced.arrays.promotion import check_dtype
-from catad.traced.arrays.stand_in import Axes, Traced, checked_array, computed, constant, fresh
+from catad.traced.arrays.stand_in import Axes, Traced, checked_array, computed, constant, fresh, stand_in_of
 from catad.traced.control.loop_outputs import pieces
 from catad.traced.inlining import any_traced, wrapped
 from catad.traced.names.reductions import only_if
 from catad.traced.names.shapes import as_traced, may_be_one, sizes_of
 from catad.traced.recorder import Trace, Uniform
 from catad.traced.table import FUNCTIONS, meaning, meaning_anywhere, method, own_order, python_meaning, scattered
+from catad.values.complex_numbers import ComplexPair, is_complex, is_complex_dtype
 from catad.values.formats import KNOWN
 from catad.vector.shapes.shape import broadcast_to, concatenate, stack
 
 
-def _filled(trace: Trace, shape: Any, value: Any, dtype: Any, axes: Axes | None = None) -> Traced:
+def _filled(trace: Trace, shape: Any, value: Any, dtype: Any, axes: Axes | None = None) -> Any:
     """An array of one number, in C order or with its axes in another order."""
+    if is_complex(value) or is_complex_dtype(dtype):
+        from catad.traced.pairs.functions import filled  # late: few functions have complex numbers
+
+        return filled(trace, value, dtype, lambda part, real: _filled(trace, shape, part, real, axes))
     sizes = sizes_of(shape)
     axes = layout.in_c_order(len(sizes)) if axes is None else axes
     if isinstance(value, Traced) and value.var_.constant is None:
@@ -61,8 +66,12 @@ def _pattern(a: Any, dtype: Any) -> tuple[Any, Any]:
     return a, a.dtype if dtype is None else dtype
 
 
-def _filled_like(trace: Trace, a: Any, number: Any, dtype: Any, shape: Any, order: str) -> Traced:
+def _filled_like(trace: Trace, a: Any, number: Any, dtype: Any, shape: Any, order: str) -> Any:
     """An array of one number like another array."""
+    if is_complex(a) or is_complex_dtype(dtype) or is_complex(number):
+        from catad.traced.pairs.functions import filled_like  # late, as above
+
+        return filled_like(trace, a, number, dtype, shape, order)
     source, dtype = _pattern(a, dtype)
     made = _filled(trace, source.shape if shape is None else shape, number, dtype)
     made.is_new(layout.axes_in(order, source, made.ndim))
@@ -112,9 +121,11 @@ def full_like(
 def array(
     driver: Any, thing: Any, dtype: Any = None, *, copy: Any = True, order: str = "K", ndmin: int = 0, **more: Any
 ) -> Any:
+    if isinstance(thing, ComplexPair) and dtype is not None and not is_complex_dtype(dtype):
+        return thing.astype(dtype)
     if not any_traced(thing):
         plain = np.array(thing, dtype=dtype, order=order, ndmin=ndmin)  # type: ignore[call-overload]
-        return as_array(constant(driver.trace, plain)) if plain.dtype.kind in "biuf" else plain
+        return as_array(stand_in_of(driver.trace, plain, None)) if plain.dtype.kind in "biufc" else plain
     if copy is not True and isinstance(thing, Traced):
         return _with_axes(_converted(thing, dtype, order, "np.array", may_copy=copy is None), ndmin)
     return as_array(_with_axes(from_nested(driver.trace, thing, dtype, order), ndmin))
@@ -127,7 +138,9 @@ def _with_axes(x: Any, n: int) -> Any:
 
 @python_meaning(np.asarray, np.asanyarray)
 def asarray(driver: Any, thing: Any, dtype: Any = None, order: Any = None, **more: Any) -> Any:
-    if isinstance(thing, Traced):
+    if isinstance(thing, ComplexPair) and (dtype is None or np.dtype(dtype) == thing.dtype) and not thing.python_type:
+        return thing
+    if isinstance(thing, Traced) and not is_complex_dtype(dtype):
         return _converted(thing, dtype, order, "np.asarray", may_copy=more.get("copy") is not False)
     if any_traced(thing):
         return from_nested(driver.trace, thing, dtype, order)
@@ -169,8 +182,12 @@ def as_array(x: Any) -> Any:
     return made
 
 
-def from_nested(trace: Trace, thing: Any, dtype: Any = None, order: str | None = "K") -> Traced:
+def from_nested(trace: Trace, thing: Any, dtype: Any = None, order: str | None = "K") -> Any:
     """`np.array` of nested lists with stand-ins in them: a new array."""
+    if is_complex_dtype(dtype) or any(map(is_complex, layout.parts_in(thing))):
+        from catad.traced.pairs.functions import nested  # late, as above
+
+        return nested(trace, thing, dtype, order)
     if isinstance(thing, Traced):
         var = cast(trace, thing.var_, thing.dtype if dtype is None else np.dtype(dtype))
         return fresh(trace, var, layout.axes_in(order, thing))

@@ -15,21 +15,22 @@ from catad.category.terms import D, identity
 from catad.traced.arrays import layout
 from catad.traced.arrays.aliases import note, refusing
 from catad.traced.arrays.operators import cast
-from catad.traced.arrays.stand_in import Traced, View, computed, constant, fresh, read_through
+from catad.traced.arrays.stand_in import Traced, View, computed, constant, fresh, read_through, stand_in_of
 from catad.traced.recorder import Trace, Uniform
 from catad.traced.table import attribute, meaning, method, own_order
 from catad.values.arrays import is_weak
+from catad.values.complex_numbers import ComplexPair, is_complex
 from catad.vector.shapes.shape import broadcast_to, reshape, transpose
 
 
 def as_traced(trace: Trace, x: Any) -> Any:
     """A stand-in for an array, a number, or nested lists."""
-    if isinstance(x, Traced):
+    if isinstance(x, (Traced, ComplexPair)):
         return x
     if is_weak(x):
         return constant(trace, np.asarray(x), type(x))
     if not isinstance(x, (list, tuple)):
-        return constant(trace, np.asarray(x), origin="a captured array")
+        return stand_in_of(trace, x if is_complex(x) else np.asarray(x))
     from catad.traced.names.making import from_nested
 
     return from_nested(trace, x)

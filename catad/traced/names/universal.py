@@ -15,6 +15,7 @@ from catad.traced.arrays.operators import cast, pointwise, resolved
 from catad.traced.arrays.promotion import check_write
 from catad.traced.arrays.protocols import put_in
 from catad.traced.arrays.stand_in import Traced, computed, fresh, var_of
+from catad.traced.control.decisions import unroll_for
 from catad.traced.names.shapes import as_traced
 from catad.traced.recorder import Trace
 from catad.traced.table import FUNCTIONS, SPECIAL, ufunc_method
@@ -43,6 +44,7 @@ def _power(trace: Trace, x: Any, n: Any) -> Any:
         )
     exponent = as_traced(trace, n)
     if known is None and exponent.dtype.kind == "i":
+        unroll_for(trace, exponent.var_)
         raise errors.TraceError(errors.whole_power())
     bits = int(known.max(initial=0)).bit_length() if known is not None else 8 * exponent.dtype.itemsize
     base, exponent, one = as_traced(trace, x).astype(dtype), exponent.astype(dtype), dtype.type(1)
