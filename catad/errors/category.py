@@ -62,6 +62,7 @@ _CONVERSIONS = {  # by the package and the name of a class, or by the package on
     "builtins.set": "np.array(sorted(x)), or a list of arrays",
     "builtins.generator": "a list of what it yields, list(x)",
     "builtins.list": "np.asarray(x) for one array, tuple(x) for a product of several",
+    "catad.Complex": "give z.real and z.imag to a morphism of two arrays, or write it with NumPy's functions",
     "builtins.complex": "give the real and the imaginary part as two numbers, or write a Python function for ct.function",
 }
 

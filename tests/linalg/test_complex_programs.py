@@ -312,6 +312,65 @@ def test_laws_of_derivatives() -> None:
     ct.testing.check_grads(f, np.array([0.3, -0.4]), np.array([0.2, 1.1]), order=2)
 
 
+def hostile(z: Any, x: Any) -> Any:
+    """Writes through views, masks, `out=`, and mixed dtypes."""
+    y = z.copy()
+    y[:] = y[::-1].conj()
+    y[abs(y) > 1] *= 2
+    y[y.real > 0] += 1j
+    y[[0, 2]] -= x[:2]
+    v = y[::2]
+    v *= 0.5j
+    y.reshape(2, 3)[1, 0] = 5
+    np.add.at(y, [0, 0, 1], z[:3])
+    out = np.empty(6, dtype=np.complex128)
+    np.multiply(y, 2j, out=out)
+    r = np.zeros(6)
+    np.abs(out, out=r)
+    q, p = np.meshgrid(z, x)
+    return y, out, r, q * p, np.sum(z, initial=1j), np.add.outer(z, x), p
+
+
+def test_writes_views_and_options() -> None:
+    z, x = drawn(6), np.arange(6.0)
+    same(ct.function(hostile)(z, x), hostile(z, x))
+    check_gradient(lambda z: sum([np.sum(abs(one) ** 2) for one in hostile(z, x)]), z)
+
+
+@pytest.mark.parametrize("name", ["exp", "sqrt", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "log10", "phase", "isnan"])
+def test_cmath(name: str) -> None:
+    f = getattr(cmath, name)
+    for z in (0.3 - 1.2j, -2.0 + 0j, -0.5):
+        assert np.isclose(ct.function(lambda z: f(z))(z), f(z), rtol=1e-14)
+
+
+def test_more_of_cmath() -> None:
+    def f(z: Any, x: Any) -> Any:
+        return cmath.log(z, 2), *cmath.polar(z), cmath.rect(x, 2.0), cmath.sqrt(-1), complex(x, 3.0) * 2, isinstance(z, complex)
+
+    assert np.allclose(ct.function(f)(1 + 2j, -2.0), f(1 + 2j, -2.0))
+    with pytest.raises(TypeError):
+        ct.function(lambda z: float(z))(1j)
+
+
+def test_narrow_numbers_and_truth_values() -> None:
+    """NumPy's promotion: complex64 beside small integers and float32, complex128 beside others; Python numbers are weak."""
+    z = drawn(4).astype(np.complex64)
+    for x in (np.arange(4).astype(kind) for kind in (np.int8, np.int16, np.int32, np.int64, bool, np.float32, np.float64)):
+        for f in (lambda z, x: z * x, lambda z, x: x + 2j, lambda z, x: x * np.complex64(1j), lambda z, x: z * 2.0 + 1j * x):
+            got, want = ct.function(f)(z, x), f(z, x)
+            assert got.dtype == want.dtype, (x.dtype, got.dtype, want.dtype)
+            np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+def test_empty_and_single() -> None:
+    def f(z: Any) -> Any:
+        return z.sum(), z * 2, z.prod(), abs(z), np.cumsum(z), np.cumprod(z), np.vdot(z, z), z.conj() @ z
+
+    for z in (drawn(0), drawn(1)):
+        same(ct.function(f)(z), f(z))
+
+
 # -- errors
 
 

@@ -19,6 +19,7 @@ from catad.traced.control.branch import choose_values
 from catad.traced.control.loop_items import TracedRange, backwards, enumerated, paired
 from catad.traced.names.mathematics import number, plain
 from catad.traced.table import python_meaning
+from catad.values.complex_numbers import ComplexPair
 
 
 def _is_data(*values: Any) -> bool:
@@ -178,6 +179,9 @@ for _function in _CHANGES:
 
 @python_meaning(isinstance)
 def isinstance_(driver: Any, thing: Any, kinds: Any) -> bool:
+    if isinstance(thing, ComplexPair):
+        array = thing.ndim > 0 or thing.re.is_array or thing.is_view
+        return issubclass(thing.python_type or (np.ndarray if array else thing.dtype.type), kinds)
     if not isinstance(thing, (Traced, Masked, Ragged)):
         return isinstance(thing, kinds)
     weak = thing.var_.weak if isinstance(thing, Traced) else None

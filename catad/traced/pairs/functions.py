@@ -32,16 +32,17 @@ _FIRST = """reshape ravel flatten transpose permute_dims matrix_transpose swapax
     hstack vstack dstack column_stack block split array_split hsplit vsplit dsplit unstack delete diag diagflat diagonal
     trace sum mean cumsum cumulative_sum diff ediff1d copy compress sliding_window_view pad gradient trapezoid nansum
     nancumsum"""
+_EACH = ("broadcast_arrays", "atleast_1d", "atleast_2d", "atleast_3d", "meshgrid")  # a result for each argument
 _LIKE: dict[str, tuple[int, ...]] = {  # which arguments are data; the others say what is done with them
     **dict.fromkeys(_FIRST.split(), (0,)),
     **dict.fromkeys(["append", "linspace", "fill_diagonal"], (0, 1)),
     "insert": (0, 2), "put_along_axis": (0, 2), "where": (1, 2), "extract": (1,), "select": (1, 2), "choose": (1,),
-    **dict.fromkeys(["broadcast_arrays", "atleast_1d", "atleast_2d", "atleast_3d", "meshgrid"], tuple(range(64))),
+    **dict.fromkeys(_EACH, tuple(range(64))), "add.at": (1, 3), "subtract.at": (1, 3),
 }  # fmt: skip
 _NAMED = {"a", "arr", "x", "array", "m", "v", "A", "ary", "tup", "arrays", "values", "prepend", "append", "start", "stop", "y",
           "f", "choicelist", "default", "indices_or_sections"}  # fmt: skip
 _PRODUCTS = {"dot": "", "inner": "", "outer": "", "tensordot": "", "kron": "", "matvec": "", "convolve": "", "cross": "",
-             "multiply.outer": "", "vdot": "first", "vecdot": "first", "vecmat": "first", "correlate": "second"}  # fmt: skip
+             "vdot": "first", "vecdot": "first", "vecmat": "first", "correlate": "second"}  # fmt: skip
 _METHODS = {"add.reduce": "sum", "add.accumulate": "cumsum", "multiply.reduce": "prod", "multiply.accumulate": "cumprod"}
 
 
@@ -53,6 +54,9 @@ def called(found: Callable[..., Any], trace: Trace, name: str, args: tuple[Any, 
     if name in _METHODS:
         ufunc_args = (args[1], *((0,) if len(args) < 3 and "axis" not in kwargs else args[2:]))
         made = getattr(np, _METHODS[name])(*ufunc_args, **kwargs)
+    elif name.endswith(".outer"):
+        x, y = (as_pair(trace, one) for one in args[1:])
+        made = universal(trace, args[0], (x.reshape(x.shape + (1,) * y.ndim), y), **kwargs)
     elif name in OWN:
         made = OWN[name](trace, *args, **kwargs)
     elif name in _PRODUCTS:
@@ -90,8 +94,12 @@ def _alike(found: Callable[..., Any], trace: Trace, name: str, args: tuple[Any, 
         named = {key: _part(trace, arg, k) if key in _NAMED else _real(name, arg) for key, arg in kwargs.items()}
         return protocols.called(found, trace, name, tuple(own), named)
 
+    initial = kwargs.pop("initial", None)
     re = part(0)
-    return joined(re, part(1))
+    made = joined(re, part(1))
+    if name in _EACH and len(args) > 1:
+        made = type(made)([z if is_complex(arg) else z.re for z, arg in zip(made, args, strict=True)])
+    return made if initial is None else (made + initial).astype(made.dtype, copy=False)
 
 
 def _part(trace: Trace, value: Any, k: int) -> Any:
@@ -157,8 +165,7 @@ def _operand(trace: Trace, x: Any) -> Any:
 
 
 def _product(found: Callable[..., Any], trace: Trace, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    start = 1 if name == "multiply.outer" else 0
-    before, xs, after = args[:start], list(args[start : start + 2]), args[start + 2 :]
+    xs, after = list(args[:2]), args[2:]
     for key in ("a", "b", "x1", "x2", "v"):
         if key in kwargs and len(xs) < 2:
             xs.append(kwargs.pop(key))
@@ -167,7 +174,7 @@ def _product(found: Callable[..., Any], trace: Trace, name: str, args: tuple[Any
     if conjugate:
         k = 0 if conjugate == "first" else 1
         xs[k] = conj(trace, xs[k]) if isinstance(xs[k], Complex) else xs[k]
-    return _factors(xs, lambda two: protocols.called(found, trace, name, (*before, *two, *after), kwargs))
+    return _factors(xs, lambda two: protocols.called(found, trace, name, (*two, *after), kwargs))
 
 
 def _einsum(found: Callable[..., Any], trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -84,7 +84,7 @@ class Complex(ComplexPair):
 
     @property
     def is_view(self) -> bool:
-        return self.re.is_view  # type: ignore[no-any-return]
+        return not isinstance(self.re, Masked) and self.re.is_view
 
     @property
     def constant(self) -> Any:
@@ -168,8 +168,9 @@ class Complex(ComplexPair):
     def __repr__(self) -> str:
         if not self.owner_.open:
             return "<stand-in of a trace that is over>"
-        name = f"{self.re.var_.name}: " if isinstance(self.re, Traced) and self.re.var_.name else ""
-        return f"<{name}c{8 * self.itemsize}[{', '.join(map(str, self.shape))}]>"
+        name = "" if isinstance(self.re, Masked) else (self.re.var_.name or "").removesuffix(".real").removesuffix("_re")
+        name = f"{name}: " if name else ""
+        return f"<{name}ct.c{8 * self.itemsize}[{', '.join(map(str, self.shape))}]>"
 
     def named_(self, name: str) -> None:
         for part, said in ((self.re, "re"), (self.im, "im")):
