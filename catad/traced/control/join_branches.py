@@ -67,10 +67,8 @@ class Pairs:
         return self.containers.add(a, b, lambda outs: put_together(kind, keys, [build(outs) for build in built]))
 
     def _complex(self, region: Region, x: Any) -> Any:
-        from catad.traced.pairs.stand_in import as_pair  # late: few functions have complex numbers
-
         with self.trace.inside(region):
-            return as_pair(self.trace, x)
+            return as_complex(self.trace, x)
 
     def _number(self, a: Any, b: Any) -> Build:
         if not isinstance(a, Traced) and not isinstance(b, Traced) and type(a) is type(b) and _equal(a, b):
@@ -182,3 +180,28 @@ def _equal(a: Any, b: Any) -> bool:
 def zeros_like(region: Region, space: Tensor) -> Var:
     """Zeros, for a value that is never read."""
     return region.constant(np.zeros(space.shape, space.dtype))
+
+
+def as_complex(trace: Any, value: Any) -> Any:
+    """A number or an array as a complex one."""
+    from catad.traced.pairs.stand_in import as_pair  # late: few functions have complex numbers
+
+    return as_pair(trace, value)
+
+
+def has_no_axes(leaf: Any) -> bool:
+    """True for an array without axes, which is written into where a number would be replaced."""
+    return isinstance(leaf, Traced) and not leaf.ndim and leaf.is_mutable
+
+
+def roots_of(value: Any) -> list[Buffer]:
+    """The memory of the arrays in a tree."""
+    return [leaf.root for leaf in tree_leaves(value) if isinstance(leaf, Traced) and leaf.is_mutable]
+
+
+def alike(a: Any, b: Any) -> bool:
+    """True for trees of the same form."""
+    if is_numeric(a) or is_numeric(b):
+        return is_numeric(a) and is_numeric(b)
+    leaves = tree_leaves(a), tree_leaves(b)
+    return kind_of(a) is kind_of(b) and len(leaves[0]) == len(leaves[1])

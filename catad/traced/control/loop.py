@@ -23,7 +23,16 @@ from catad.traced.arrays.promotion import is_uncertain, note_widened
 from catad.traced.arrays.stand_in import Buffer, Traced, computed, fresh, is_condition, var_of
 from catad.traced.control.branch import condition, names_of
 from catad.traced.control.decisions import give_up_merging
-from catad.traced.control.join_branches import converted, is_numeric, joined, numeric_leaves
+from catad.traced.control.join_branches import (
+    alike,
+    as_complex,
+    converted,
+    has_no_axes,
+    is_numeric,
+    joined,
+    numeric_leaves,
+    roots_of,
+)
 from catad.traced.control.loop_items import Once, steps_of
 from catad.traced.control.loop_outputs import Outputs
 from catad.traced.control.loop_results import Leaving
@@ -33,7 +42,7 @@ from catad.traced.programs.program import Notes
 from catad.traced.recorder import Region, Var
 from catad.traced.rewriting.unbound_locals import UNBOUND
 from catad.values.complex_numbers import ComplexPair, is_complex
-from catad.values.trees import kind_of, tree_leaves, tree_map
+from catad.values.trees import tree_leaves, tree_map
 from catad.vector.loops.choose import choose
 from catad.vector.loops.loop import while_loop
 from catad.vector.loops.sweep import sweep
@@ -220,7 +229,7 @@ class Loop:
         """Does the body leave the state in its space? If not, the state starts in a wider dtype."""
         slots = self.slots[name]
         leaves = numeric_leaves(value)
-        if leaves is None or len(leaves) != len(slots) or not _alike(self.inside[name], value):
+        if leaves is None or len(leaves) != len(slots) or not alike(self.inside[name], value):
             self.give_up(f"{name}, which holds other things after a step than before it")
         assert leaves is not None
         same = True
@@ -279,10 +288,10 @@ class Loop:
         if not self.replaced.isdisjoint(self.region.written):
             self.give_up()
         seen: set[int] = {id(buffer) for buffer in self.region.holds}
-        if any(id(root) in seen for name in self.slots for root in _roots(self.start[name])):
+        if any(id(root) in seen for name in self.slots for root in roots_of(self.start[name])):
             self.give_up()
         for name in self.slots:
-            for root in _roots(left[name]):
+            for root in roots_of(left[name]):
                 if id(root) in seen and root in self.region.written:
                     self.give_up()
                 seen.add(id(root))
@@ -455,11 +464,11 @@ class ForLoop(Loop):
         """Arrays that are in lists and in the state: a write into one of them, later, is not recorded."""
         arrays = self.outputs.roots
         left = [leaf for name in self.slots for leaf in tree_leaves(self.left_before[name])]
-        state = {id(buffer) for buffer in (*self.replaced, *_roots(left))}
+        state = {id(buffer) for buffer in (*self.replaced, *roots_of(left))}
         if not any(id(root) in state for root in arrays):
             return None
-        starts = [root for name in self.slots for root in _roots(self.start[name])]
-        for root in [root for name in self.slots for root in _roots(self.values[name])]:
+        starts = [root for name in self.slots for root in roots_of(self.start[name])]
+        for root in [root for name in self.slots for root in roots_of(self.values[name])]:
             if root not in starts:
                 root.aliases = (*root.aliases, Aliases(self.alias, [], self.outer, True))
         return Aliases(self.alias, starts, self.outer, True)
@@ -487,23 +496,6 @@ class WhileLoop(DataLoop):
             self.going = False
 
 
-def as_complex(trace: Any, value: Any) -> Any:
-    """A number or an array as a complex one."""
-    from catad.traced.pairs.stand_in import as_pair  # late: few functions have complex numbers
-
-    return as_pair(trace, value)
-
-
-def has_no_axes(leaf: Any) -> bool:
-    """True for an array without axes, which is written into where a number would be replaced."""
-    return isinstance(leaf, Traced) and not leaf.ndim and leaf.is_mutable
-
-
-def _roots(value: Any) -> list[Buffer]:
-    """The memory of the arrays in a tree."""
-    return [leaf.root for leaf in tree_leaves(value) if isinstance(leaf, Traced) and leaf.is_mutable]
-
-
 def _input(slot: Slot) -> Var:
     assert slot.input is not None
     return slot.input
@@ -512,11 +504,3 @@ def _input(slot: Slot) -> Var:
 def _value(slot: Slot) -> Var:
     assert slot.value is not None
     return slot.value
-
-
-def _alike(a: Any, b: Any) -> bool:
-    """True for trees of the same form."""
-    if is_numeric(a) or is_numeric(b):
-        return is_numeric(a) and is_numeric(b)
-    leaves = tree_leaves(a), tree_leaves(b)
-    return kind_of(a) is kind_of(b) and len(leaves[0]) == len(leaves[1])
