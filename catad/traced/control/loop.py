@@ -21,18 +21,10 @@ from catad.traced.arrays.aliases import Aliases, refusing, show_state, unrolling
 from catad.traced.arrays.operators import weakened
 from catad.traced.arrays.promotion import is_uncertain, note_widened
 from catad.traced.arrays.stand_in import Buffer, Traced, computed, fresh, is_condition, var_of
+from catad.traced.control import join_branches
 from catad.traced.control.branch import condition, names_of
 from catad.traced.control.decisions import give_up_merging
-from catad.traced.control.join_branches import (
-    alike,
-    as_complex,
-    converted,
-    has_no_axes,
-    is_numeric,
-    joined,
-    numeric_leaves,
-    roots_of,
-)
+from catad.traced.control.join_branches import alike, as_complex, converted, has_no_axes, is_numeric, joined, roots_of
 from catad.traced.control.loop_items import Once, steps_of
 from catad.traced.control.loop_outputs import Outputs
 from catad.traced.control.loop_results import Leaving
@@ -149,7 +141,7 @@ class Loop:
         for name, value in self.start.items():
             if name in self.same and isinstance(value, (Traced, ComplexPair)) and value.is_mutable:
                 continue  # it is written into, and found as an array
-            leaves = numeric_leaves(value)
+            leaves = join_branches.numeric_leaves(value)
             if leaves is not None:
                 self.slots[name] = [Slot(var := var_of(self.trace, leaf), var.weak, has_no_axes(leaf)) for leaf in leaves]
         self.open()
@@ -228,7 +220,7 @@ class Loop:
     def compare(self, name: str, value: Any) -> bool:
         """Does the body leave the state in its space? If not, the state starts in a wider dtype."""
         slots = self.slots[name]
-        leaves = numeric_leaves(value)
+        leaves = join_branches.numeric_leaves(value)
         if leaves is None or len(leaves) != len(slots) or not alike(self.inside[name], value):
             self.give_up(f"{name}, which holds other things after a step than before it")
         assert leaves is not None
@@ -270,7 +262,7 @@ class Loop:
             self.give_up()  # None before, a number after
         if name not in self.live and not name.startswith("__catad_result"):
             return True
-        leaves = numeric_leaves(value)
+        leaves = join_branches.numeric_leaves(value)
         if leaves is None:
             if not is_numeric(value):
                 self.give_up()
@@ -422,7 +414,7 @@ class ForLoop(Loop):
         self.entries = [self.region.input(Tensor(var.space.shape[1:], var.space.dtype), None, None) for var in self.arrays]
         self.current = self.steps.item(self.trace, iter(self.entries), self.alias)
         state = [(self.start[name], self.inside[name]) for name in self.slots if self.start[name] is not UNBOUND]
-        show_state(numeric_leaves(self.current) or (), state, self.region)
+        show_state(join_branches.numeric_leaves(self.current) or (), state, self.region)
 
     def item(self) -> Iterator[Any]:
         yield self.current
