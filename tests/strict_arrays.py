@@ -379,6 +379,15 @@ class _Linalg:
         return type(a)(np.asarray(np.linalg.det(_unwrap(a))))
 
 
+class _Fourier:
+    """The module `fft`, as far as it is used: transforms by axes."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("fftn", "ifftn", "rfftn", "irfftn"):
+            raise AttributeError(name)
+        return lambda a, *args, **kwargs: type(a)(getattr(np.fft, name)(_unwrap(a), *args, **kwargs))
+
+
 class Strict:
     """The module, with arrays of a kind."""
 
@@ -391,6 +400,8 @@ class Strict:
             return getattr(np, name)
         if name == "linalg":
             return _Linalg
+        if name == "fft":
+            return _Fourier()
         if name not in DOCUMENTED:
             raise AttributeError(f"the strict array library has no {name}: CuPy does not document it")
         function = self.function(name, self.kind)

@@ -1,6 +1,7 @@
-"""`ct.fft`: discrete Fourier, cosine and sine transforms as morphisms, by the names of NumPy and SciPy.
+"""Fourier, cosine and sine transforms as morphisms.
 
-Complex arrays are pairs (re, im) of real ones, in arguments and in results. Floats keep their dtype, integers become float64.
+The names are those of NumPy and SciPy. Complex arrays are pairs (re, im) of real ones, in arguments and in results. Floats keep
+their dtype, integers become float64.
 
 >>> import catad as ct, numpy as np
 >>> smooth = ct.fft.rfft() >> ct.cross(ct.slice(0, 2), ct.slice(0, 2)) >> ct.fft.irfft(4)

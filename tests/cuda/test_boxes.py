@@ -166,7 +166,9 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "Printed": (Printed("x"), (LINE,)),
     "Ran": (Ran(), (LINE,)),
     "Recurred": (Recurred(((0,),)), (LINE, ORDERED)),
+    "Regular": (ct.linalg.solve_circulant(), (np.array([9.0, 1.0, 2.0]), LINE[:3])),
     "Reshaped": (Reshaped((30,)), (X,)),
+    "Resummed": (ct.fft.fftconvolve(local=True), (LINE, ORDERED)),
     "Row": (ct.norm(), (LINE,)),
     "OfFullRank": (ct.linalg.lstsq(), (X, LINE)),
     "Permuted": (ct.fork(ct.linalg.lu_factor, ct.const(LINE[:3])) >> ct.linalg.lu_solve(), (POSITIVE,)),
@@ -186,11 +188,13 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "Svd": (ct.linalg.svd(False), (X,)),
     "SvdVals": (ct.linalg.svdvals, (X,)),
     "Symmetric": (ct.linalg.pinv(hermitian=True), (POSITIVE,)),
+    "Transform": (ct.fft.rfft(), (LINE,)),
     "Unraced": (permuted.forall(6), (LINE, np.array([3, 1, 0, 2, 5, 4]), np.zeros(6))),
     "Windowed": (Windowed((Progression(0, ((0, 1), (1, 1))),), (3, 4)), (LINE,)),
 }  # fmt: skip
 FINITE = ("Complement", "Eigh", "Eigvalsh", "Expm", "Lstsq", "OfFullRank", "Pinv", "Svd", "SvdVals", "Symmetric")
 WAITS = {"Choose", "Counted", "Opaque", "Printed", "Summed", "Cholesky", "Cofactors", "Factor", "Permuted", "Solved", *FINITE}
+WAITS |= {"Regular", "Resummed"}
 NOTICED = {"OneByOne"}  # without a kernel
 REFUSED = {
     **dict.fromkeys(FINITE, "matrices are finite"),
@@ -204,6 +208,8 @@ REFUSED = {
     "Opaque": "Opaque",
     "Printed": "Printed",
     "Summed": "number of terms of a sum",
+    "Regular": "singular",
+    "Resummed": "Resummed",
     "Ended": "trips of a loop of a kernel",
 }
 

@@ -16,12 +16,15 @@ from catad.engine.cuda.kernel import Compiled, Device
 from catad.engine.cuda.sweeps import sweep
 from catad.engine.stages.bins import Before
 from catad.errors.notices import notice
+from catad.fft.convolution import Resummed
 from catad.linalg.cholesky import Cholesky
+from catad.linalg.circulant import Regular
 from catad.linalg.determinant import OfFactors
 from catad.linalg.parts import Decomposition
 from catad.linear.families.clear import Cleared
 from catad.linear.families.contract import Contract
 from catad.linear.families.dot_within import DotWithin
+from catad.linear.families.fourier import Transform
 from catad.linear.families.gather import ScatterAdded
 from catad.linear.families.inverse import Factor, Solved
 from catad.linear.families.reindex import Reshaped, StridedCopy
@@ -85,10 +88,13 @@ ENOUGH: dict[type[Primitive], str] = {
     Cholesky: "CuPy, or steps of CuPy on all matrices of a stack",
     OfFactors: "functions of CuPy",
     Decomposition: "functions of CuPy",
+    Transform: "cuFFT",
+    Regular: "a look at the eigenvalues",
+    Resummed: "a look at the sums",
     Opaque: "array code of a user",
 }
 """What runs in the place of a kernel, by class: as fast as one would be, or not of catad."""
-_OURS = tuple([f"catad.{room}." for room in ("category", "linear", "vector", "linalg", "simt")])  # the others are of users
+_OURS = tuple([f"catad.{room}." for room in ("category", "linear", "vector", "fft", "linalg", "simt")])  # the others are of users
 
 
 def why_enough(primitive: Primitive) -> str | None:
