@@ -219,6 +219,8 @@ class StrictArray:
         return type(self)(data) if known is None else known
 
     T = property(lambda self: _wrap(self._data.T, type(self)))
+    real = property(lambda self: _wrap(self._data.real, type(self)), lambda self, x: setattr(self._data, "real", _unwrap(x)))
+    imag = property(lambda self: _wrap(self._data.imag, type(self)), lambda self, x: setattr(self._data, "imag", _unwrap(x)))
 
     def __len__(self) -> int:
         return len(self._data)

@@ -15,6 +15,7 @@ from catad.linear.families.fourier import How, Transform
 from catad.linear.families.reindex import axis as move
 from catad.linear.families.reindex import moved_along
 from catad.linear.structure import Rule, cast, widest
+from catad.values.stream_capture import check_not_captured
 from catad.vector.deferred import Shaped, linear
 from catad.vector.folds.moments import floating
 
@@ -39,6 +40,7 @@ class Resummed(Primitive):
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         a, v, y = arrays
+        check_not_captured(xp, "whether the numbers of a convolution are finite")
         if bool(xp.isfinite(y).all()):
             return y
         if a.ndim == 1:

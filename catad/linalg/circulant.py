@@ -20,6 +20,7 @@ from catad.linear.families.contract import contract
 from catad.linear.families.delta import identity
 from catad.linear.families.fourier import How, Transform
 from catad.linear.structure import Rule, cast, widest
+from catad.values.stream_capture import check_not_captured
 from catad.vector.deferred import Shaped
 from catad.vector.folds.moments import floating
 from catad.vector.pointwise.arithmetic import hypot
@@ -44,6 +45,7 @@ class Regular(Primitive):
         sizes = xp.hypot(*arrays)
         if not sizes.size:
             return arrays
+        check_not_captured(xp, "whether a matrix is singular")
         least, most = sizes.min(axis=-1), sizes.max(axis=-1)
         bound = most * (self.n * np.finfo(sizes.dtype).eps) if self.tol is None else xp.full_like(most, self.tol)
         bad = least <= bound

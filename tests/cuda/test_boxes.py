@@ -209,7 +209,7 @@ REFUSED = {
     "Printed": "Printed",
     "Summed": "number of terms of a sum",
     "Regular": "singular",
-    "Resummed": "Resummed",
+    "Resummed": "are finite",
     "Ended": "trips of a loop of a kernel",
 }
 
