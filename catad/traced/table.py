@@ -29,11 +29,11 @@ _TOPICS = {  # what each module of `names/` has entries for: NumPy's names and m
     "differences": """
         convolve corrcoef correlate cov cumprod cumsum cumulative_prod cumulative_sum diff ediff1d gradient nancumprod
         nancumsum polyval trapezoid unwrap vander""",
-    "fft": "fftshift hfft ifftshift irfft irfft2 irfftn scipy.fft scipy.linalg scipy.signal",
+    "linear.fft": "fftshift hfft ifftshift irfft irfft2 irfftn scipy.fft scipy.linalg scipy.signal",
     "joining": """
         append array_split block column_stack concat concatenate delete dsplit dstack hsplit hstack insert split stack
         unstack vsplit vstack""",
-    "linalg": "cholesky det inv slogdet solve",
+    "linear.linalg": "cholesky det inv slogdet solve",
     "linear.decompositions": "cond eigh eigvalsh lstsq matrix_rank pinv qr svd svdvals tensorinv tensorsolve",
     "linear.scipy_linalg": "scipy.linalg",
     "making": f"""

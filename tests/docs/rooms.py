@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.docs.test_layers import PACKAGE, imports, modules, room, rooms
 
 PICTURE = Path(__file__).parents[2] / "docs" / "rooms.svg"
-WIDTH, FLOOR, HEIGHT, GAP, MARGIN = 860, 89, 69, 12, 10
+WIDTH, FLOOR, HEIGHT, GAP, MARGIN = 1000, 89, 69, 12, 10
 
 
 def arrows() -> dict[str, set[str]]:

@@ -10,7 +10,7 @@ from numpy.linalg import LinAlgError
 
 from catad import errors
 from catad import linalg as words
-from catad.traced.names.linalg import several, stack
+from catad.traced.names.linear.linalg import several, stack
 from catad.traced.names.shapes import as_traced
 from catad.traced.names.sums import one_line, strong
 from catad.traced.recorder import Trace

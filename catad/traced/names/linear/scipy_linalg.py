@@ -14,8 +14,8 @@ from catad import errors
 from catad import linalg as words
 from catad.linalg.solve import ASSUMED
 from catad.traced.arrays.stand_in import computed, fresh
-from catad.traced.names.linalg import several
 from catad.traced.names.linear.decompositions import number
+from catad.traced.names.linear.linalg import several
 from catad.traced.names.products import norm as numpys_norm
 from catad.traced.names.sums import one_line, strong
 from catad.traced.recorder import Trace

@@ -16,7 +16,7 @@ import numpy as np
 from catad import errors, linalg
 from catad import fft as words
 from catad.category.terms import D
-from catad.traced.names.linalg import several
+from catad.traced.names.linear.linalg import several
 from catad.traced.names.sums import one_line, strong
 from catad.traced.recorder import Trace
 from catad.traced.table import meaning, meaning_anywhere, of_package
