@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.docs.test_layers import PACKAGE, imports, modules, room, rooms
 
 PICTURE = Path(__file__).parents[2] / "docs" / "rooms.svg"
-WIDTH, FLOOR, HEIGHT, GAP, MARGIN = 1000, 89, 69, 12, 10
+WIDTH, FLOOR, HEIGHT, GAP, MARGIN = 1000, 104, 84, 12, 10
 
 
 def arrows() -> dict[str, set[str]]:
@@ -77,7 +77,7 @@ def picture() -> str:
     lines.append('</g>\n<g font-size="12">')
     for name, (x, y, width) in sorted(place.items()):
         said = textwrap.wrap(words(name), int((width - 20) / 6.0))
-        assert len(said) <= 3, f"too many words for the room {name}"
+        assert len(said) <= 4, f"too many words for the room {name}"
         lines += [
             f'<rect x="{x:.0f}" y="{y:.0f}" width="{width:.0f}" height="{HEIGHT}" rx="5" fill="#eef3f9" stroke="#4f6f94"/>',
             f'<text x="{x + 10:.0f}" y="{y + 16:.0f}" font-weight="bold" fill="#16202b">{name}/</text>',
