@@ -29,7 +29,9 @@ _TOPICS = {  # what each module of `names/` has entries for: NumPy's names and m
     "differences": """
         convolve corrcoef correlate cov cumprod cumsum cumulative_prod cumulative_sum diff ediff1d gradient nancumprod
         nancumsum polyval trapezoid unwrap vander""",
-    "linear.fft": "fftshift hfft ifftshift irfft irfft2 irfftn scipy.fft scipy.linalg scipy.signal",
+    "linear.fft": """
+        fft fft2 fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft rfft2 rfftn scipy.fft
+        scipy.linalg scipy.signal""",
     "joining": """
         append array_split block column_stack concat concatenate delete dsplit dstack hsplit hstack insert split stack
         unstack vsplit vstack""",

@@ -13,8 +13,6 @@ import scipy.special
 
 import catad as ct
 from catad.testing import check_grads
-from catad.traced.names import fft as names
-from catad.traced.table import FUNCTIONS
 
 RNG = np.random.default_rng(11)
 X = RNG.normal(size=(4, 6))
@@ -83,7 +81,6 @@ def test_circulants_of_scipy() -> None:
 
 def test_what_is_not_traced_says_so() -> None:
     for fn in (
-        lambda x: np.fft.fft(x),
         lambda x: scipy.fft.dct(x, orthogonalize=True),
         lambda x: scipy.signal.fftconvolve(x, x),
         lambda x: scipy.linalg.solve_circulant(x[0], x[0], singular="lstsq"),
@@ -95,41 +92,6 @@ def test_what_is_not_traced_says_so() -> None:
             ct.function(bad)(X)
         with pytest.raises(ValueError):
             bad(X)
-
-
-class Paired:
-    """As little of a complex stand-in as the transforms need."""
-
-    dtype = np.dtype(np.complex128)
-
-    def __init__(self, re: Any, im: Any) -> None:
-        self.real, self.imag = re, im
-
-
-def test_the_names_are_ready_for_stand_ins_of_complex_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in names.COMPLEX:
-        monkeypatch.setitem(FUNCTIONS, getattr(np.fft, name), None)
-    found = names.of_complex(Paired)
-
-    def of_real(x: Any) -> Any:
-        z = np.fft.rfft(x, axis=0)
-        return z.real, z.imag
-
-    got, want = ct.function(of_real)(X), np.fft.rfft(X, axis=0)
-    np.testing.assert_allclose(got, (want.real, want.imag), atol=1e-13)
-
-    def of_pairs(x: Any, y: Any) -> Any:
-        trace = x.trace_
-        z = found["fft"](trace, Paired(x, y), 8, norm="ortho")
-        w = found["ifftshift"](trace, z, axes=1)
-        return z.real, z.imag, w.real, found["irfft"](trace, z, 5)
-
-    z = np.fft.fft(X + 1j * X[::-1], 8, norm="ortho")
-    want = z.real, z.imag, np.fft.ifftshift(z, axes=1).real, np.fft.irfft(z, 5)
-    for one, other in zip(ct.function(of_pairs)(X, X[::-1].copy()), want, strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-13)
-    with pytest.raises(TypeError, match="a complex array is given"):
-        ct.function(lambda x: found["rfft"](x.trace_, Paired(x, x)))(X)
 
 
 def test_functions_call_the_morphisms_on_pairs() -> None:

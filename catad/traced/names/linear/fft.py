@@ -1,8 +1,6 @@
 """`numpy.fft`, `scipy.fft`, the convolutions of `scipy.signal` and the circulants of `scipy.linalg`.
 
-Functions of real arrays with real results are entered here. Those with complex arguments or results need stand-ins for complex
-arrays: `of_complex(pair)` gives their meanings, where `pair(re, im)` makes such a stand-in of two real ones, and `z.real` and
-`z.imag` are these again.
+The words of `catad.fft` take and give pairs of real arrays, which are the parts of complex stand-ins.
 """
 
 from __future__ import annotations
@@ -18,6 +16,8 @@ from catad import fft as words
 from catad.category.terms import D
 from catad.traced.names.linear.linalg import several
 from catad.traced.names.sums import one_line, strong
+from catad.traced.pairs.functions import OWN
+from catad.traced.pairs.stand_in import Complex
 from catad.traced.recorder import Trace
 from catad.traced.table import meaning, meaning_anywhere, of_package
 
@@ -115,6 +115,7 @@ for _name, _taken in REAL.items():
         meaning(getattr(np.fft, _name))(_bound(_to_real, _name, getattr(np.fft, _name)))
 for _name in ("fftshift", "ifftshift"):
     meaning(getattr(np.fft, _name))(_bound(_shifted, _name))
+OWN.update(of_complex(Complex))
 
 
 @of_package("scipy.fft")
@@ -125,6 +126,9 @@ def enter() -> None:
     for name in REAL:
         function = getattr(scipy.fft, name)
         meaning_anywhere(function)(_bound(_to_real, name, function))
+    for name in COMPLEX:
+        function = getattr(scipy.fft, name)
+        meaning_anywhere(function)(_bound(_to_pair, name, function, Complex))
     for name in ("fftshift", "ifftshift"):
         meaning_anywhere(getattr(scipy.fft, name))(_bound(_shifted, name))
 
