@@ -51,7 +51,6 @@ ROWS: dict[str, tuple[str, type[BaseException], str, tuple[str, ...]]] = {
     "generator": ("return x + RNG.normal(size=3)", ct.TraceError, "RNG.normal(size=3)", ("random", "argument")),
     "complex": ("return np.sort(x * 1j)", ct.TraceError, "np.sort(x * 1j)", ("np.sort has no meaning for complex", "z.real")),
     "strings": ('return x + np.array(["a", "b", "c"])', ct.TraceError, 'x + np.array(["a", "b", "c"])', ("not supported",)),
-    "fft": ("return np.fft.fft(x)", ct.TraceError, "np.fft.fft(x)", ("fft",)),
     "raise": ("if n > 0:\n    raise ValueError('negative')\nreturn x", ct.TraceError, "n > 0", ("raises", "ValueError", "NaN")),
     "bound on one side": ("if n > 0:\n    pass\nelse:\n    t = x * 2\nreturn t", ct.TraceError, "n > 0", ("'t'", "both sides")),
     "no array": ("return x, object()", ct.TraceError, "", ("returns what is no array",)),

@@ -673,7 +673,6 @@ PROGRAMS: dict[str, str] = {
 
 REFUSED = {
     "int of data as a size": "needs a number",
-    "fft": "fft",
     "a captured array is written": "from outside",
     "a captured array is written in place": "from outside",
     "a default array is written": "from outside",
