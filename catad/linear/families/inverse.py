@@ -67,7 +67,7 @@ def stacked(matrices: Tensor, columns: Sequence[int]) -> Delta:
 
 
 @of_fields
-class Applied(D):
+class MapApplied(D):
     """A linear map applied: slots and argument leaves to the result leaves."""
 
     of: Structure
@@ -126,7 +126,7 @@ class Solved(Primitive):
         if not slots:
             return Rule(inverse, lambda wires, _: wires[: len(inverse.slots)], used)
         point = Product((*structure.slots, *structure.dom))
-        to_slots, moved = upward.linearised(Applied(structure), point, tuple(slots))
+        to_slots, moved = upward.linearised(MapApplied(structure), point, tuple(slots))
         less = [pointwise(space, space, None, -1.0) for space in structure.cod]
         changed = chain(apart(moved, _beside(less)))
         both = grid(
