@@ -12,7 +12,6 @@ from catad.category.constructors import constructor
 from catad.category.terms import D
 from catad.linalg.matrices import identity_like, in_columns, of_one, of_two, square, triangle
 from catad.linear.families import inverse
-from catad.linear.structure import cast
 from catad.vector.deferred import Shaped, linear
 from catad.vector.folds.moments import floating
 
@@ -59,7 +58,7 @@ def inverted(b: Builder, a: Wire) -> Wire:
     return inverse.solve(b, a, identity_like(b, a))
 
 
-inv = of_one("inv", lambda b, a, term: cast(inverted(b, a), a.dtype), """`ct.linalg.inv(a)` has the inverses of matrices.
+inv = of_one("inv", lambda b, a, term: inverted(b, a), """`ct.linalg.inv(a)` has the inverses of matrices.
 
 Shapes: (..., n, n) to (..., n, n). Dtype: that of a, float64 for integers. Derivative: `-a^-1 da a^-1`, by one factorisation.
 Errors: `SpaceError` for matrices that are not square, `SolveError` for a singular one.

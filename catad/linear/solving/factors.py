@@ -157,11 +157,9 @@ def _lu_solve(xp: Any, a: Any, factors: Arrays, b: Any, turned: bool) -> Any:
     stack, right, at = _flat(lu), _flat(b), pivots.reshape(-1, lu.shape[-1])
     if not _side_by_side(xp, stack):
         trans, x = 0 if turned else 1, xp.empty_like(right)
+        solve = _lapack("getrs", lu.dtype) if xp is np else _on_device("lu_solve")
         for k, one in enumerate(stack):
-            if xp is np:
-                x[k] = _lapack("getrs", lu.dtype)(one.T, at[k], right[k], trans=trans)[0]
-            else:
-                x[k] = _on_device("lu_solve")((one.T, at[k]), right[k], trans)
+            x[k] = solve(one.T, at[k], right[k], trans=trans)[0] if xp is np else solve((one.T, at[k]), right[k], trans)
         return x.reshape(b.shape)
     return _lu_solve_side_by_side(xp, stack, at, right, turned).reshape(b.shape)
 
@@ -271,11 +269,10 @@ def _substituted(xp: Any, a: Any, b: Any, lower: bool, turned: bool) -> Any:
     stack, right, n = _flat(a), _flat(b), a.shape[-1]
     if not _side_by_side(xp, stack):
         x, how = xp.empty_like(right), {"lower": int(not lower), "trans": int(not turned)}
+        solve = _lapack("trtrs", right.dtype) if xp is np else _on_device("solve_triangular")
         for k, one in enumerate(stack):
-            if xp is np:
-                x[k] = _lapack("trtrs", right.dtype)(one.T, right[k], **how)[0]
-            else:
-                x[k] = _on_device("solve_triangular")(one.T, right[k], **how)
+            found = solve(one.T, right[k], **how)
+            x[k] = found[0] if xp is np else found
         return x.reshape(b.shape)
     x, m = _lanes(xp, right), _lanes(xp, xp.swapaxes(stack, -1, -2) if turned else stack)
     forward = lower != turned
