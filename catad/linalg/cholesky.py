@@ -17,6 +17,7 @@ from catad.category.constructors import constructor
 from catad.category.spaces import Tensor
 from catad.category.terms import D
 from catad.linalg.matrices import square, swapped
+from catad.linalg.parts import flipped
 from catad.linear.families.block import chain, total
 from catad.linear.families.delta import delta
 from catad.linear.families.inverse import Inverse, stacked
@@ -26,12 +27,6 @@ from catad.vector.deferred import Shaped
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
-
-
-def exchanged(a: Tensor, factor: float = 1.0) -> Structure:
-    """The transposition of each of a stack, times a number."""
-    *batch, i, j = range(a.ndim)
-    return delta((*batch, i, j), (*batch, j, i), None, a.shape, a.dtype, a.dtype, None, factor)
 
 
 def masked(a: Tensor) -> Structure:
@@ -44,7 +39,7 @@ def symmetrised(a: Tensor) -> Placed:
     """dA to (dA + dA') / 2."""
     axes = tuple(range(a.ndim))
     same = delta(axes, axes, None, a.shape, a.dtype, a.dtype, None, 0.5)
-    return total([(same, ()), (exchanged(a, 0.5), ())]), ()
+    return total([(same, ()), (flipped(a, 0.5), ())]), ()
 
 
 @box
@@ -64,7 +59,7 @@ class Cholesky(Primitive):
         (a,) = outs
         n = a.shape[-1]
         left, half = Inverse(stacked(a, (n,)), "lower"), np.tril(np.ones((n, n)), -1) + 0.5 * np.eye(n)
-        on_both_sides: list[Placed] = [(left, (0,)), (exchanged(a), ()), (left, (0,)), (exchanged(a), ())]
+        on_both_sides: list[Placed] = [(left, (0,)), (flipped(a), ()), (left, (0,)), (flipped(a), ())]
         structure = chain([symmetrised(a), *on_both_sides, (masked(a), (1,)), (stacked(a, (n,)), (0,))])
 
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
