@@ -15,15 +15,15 @@ BUGS = [
     Bug(
         "the transpose of an inverse solves with the matrix itself",
         "linear/families/inverse.py",
-        "return Inverse(self.of.T, self.factored, not self.turned)",
-        "return Inverse(self.of.T, self.factored, self.turned)",
+        "return Inverse(self.of.T, self.factored, not self.turned, self.rtol)",
+        "return Inverse(self.of.T, self.factored, self.turned, self.rtol)",
         "linalg/test_systems.py",
     ),
     Bug(
         "a batch of right-hand sides becomes columns in another order",
-        "linear/families/inverse.py",
-        "[rhs], (*axes, 0), rhs.shape)",
-        "[rhs], (*axes[:-1], 0, axes[-1]), rhs.shape)",
+        "linear/families/patterned.py",
+        "[lanes], (*axes[1:], 0), lanes.shape)",
+        "[lanes], (*axes[1:-1], 0, axes[-1]), lanes.shape)",
         "linalg/test_systems.py",
     ),
     Bug(
