@@ -24,6 +24,7 @@ from catad.errors import notices
 from catad.linear.families.clear import Cleared, ClearedAt, ClearedWhere, Run
 from catad.linear.families.dot_within import DotWithin
 from catad.linear.families.gather import Gathered, Indexing, ScatterAdded
+from catad.linear.families.inverse import Solved, SolvedForMany
 from catad.linear.families.inverses import Reciprocals
 from catad.linear.families.patterned import Bands, PatternProduct
 from catad.linear.families.previous_state import Origin, PreviousState
@@ -186,6 +187,7 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ScatterAdded": (ScatterAdded(ROWS), (INDEX, X)),
     "Softmax": (ct.grad(ct.logsumexp()), (LINE,)),
     "Solved": (ct.linalg.solve(), (POSITIVE, LINE[:3])),
+    "SolvedForMany": (SolvedForMany(Solved(ct.scale(LINE[:5]).structure), 6), (LINE[:5], X)),
     "SortByBin": (SortByBin(4), (INDEX,)),
     "SortedPositions": (SortedPositions(True), (ORDERED, LINE)),
     "StableOrder": (StableOrder(0), (X,)),
@@ -202,13 +204,14 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }  # fmt: skip
 FINITE = ("Complement", "Eigh", "Eigvalsh", "Expm", "Lstsq", "OfFullRank", "Pinv", "Svd", "SvdVals", "Symmetric")
 WAITS = {"Choose", "Counted", "Opaque", "Printed", "Summed", "Cholesky", "Cofactors", "Factor", "Permuted", "Solved", *FINITE}
-WAITS |= {"Regular", "Resummed", "BandsOf", "Reciprocals"}
-NOTICED = {"BandsOf", "OneByOne", "PatternProduct", "Reciprocals"}  # without a kernel
+WAITS |= {"Regular", "Resummed", "BandsOf", "Reciprocals", "SolvedForMany"}
+NOTICED = {"BandsOf", "OneByOne", "PatternProduct", "Reciprocals", "SolvedForMany"}  # without a kernel
 REFUSED = {
     **dict.fromkeys(FINITE, "matrices are finite"),
     "Permuted": "singular",
     "BandsOf": "BandsOf",
     "Reciprocals": "Reciprocals",
+    "SolvedForMany": "SolvedForMany",
     "Choose": r"condition of ct\.choose",
     "Cholesky": "positive definite",
     "Cofactors": "singular",

@@ -177,7 +177,7 @@ class PatternProduct(Primitive):
 
 
 def as_columns(b: Builder, lanes: Wire, columns: int = 1) -> Wire:
-    """Arrays (size, ..., n, k) as the columns of (..., n, k * size); with no axis of `columns`, (size, ..., n) as (..., n, size)."""
+    """Arrays (size, ..., n, k) as the columns of (..., n, k * size); vectors (size, ..., n) have no axis of `columns`."""
     axes = tuple(range(lanes.ndim))
     beside = contract(b, [axes], [lanes], (*axes[1:], 0), lanes.shape)
     before = lanes.ndim - 1 - columns
