@@ -95,7 +95,7 @@ def _like_pattern(of: Patterned, a: Tensor, columns: Sequence[int]) -> Structure
 def _columns(of: Structure) -> tuple[int, ...]:
     """The axis of the columns of a right-hand side; none of a vector, which only a stack of matrices has."""
     space = of.cod[0]
-    return () if isinstance(of, Delta) and space.ndim < of.slots[0].ndim else space.shape[-1:]
+    return () if space.ndim < of.slots[0].ndim else space.shape[-1:]
 
 
 def has_array(of: Structure) -> bool:
