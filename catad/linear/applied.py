@@ -1,4 +1,4 @@
-"""`Applied`: a linear map applied to an argument, as a morphism of its slots and the argument."""
+"""`MapApplied`: a linear map applied to an argument, as a morphism of its slots and the argument."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @of_fields
-class Applied(D):
+class MapApplied(D):
     """A linear map applied: slots and argument leaves to the result leaves."""
 
     of: Structure

@@ -107,7 +107,7 @@ class LinearMap(Operator):
         return value
 
     def _applied_to_stand_ins(self, leaves: list[Any], x: Value) -> Result:
-        from catad.linear.applied import Applied
+        from catad.linear.applied import MapApplied
 
         given = self.leaves_of(x)
         if given is None and self.weak and len(leaves) == 1 and leaves[0].dtype.kind == "f":
@@ -116,7 +116,7 @@ class LinearMap(Operator):
         if given is None:
             raise errors.SpaceError(errors.not_in_domain(x, self.dom, self))
         trace = next(leaf.trace_ for leaf in (*given, *self.slots) if is_stand_in(leaf))
-        made = upward.apply_term(trace, Applied(self.structure), (*self.slots, *given))
+        made = upward.apply_term(trace, MapApplied(self.structure), (*self.slots, *given))
         value: Result = rebuild(self.cod, flatten(made))
         return value
 

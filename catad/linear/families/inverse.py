@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from catad import upward
 from catad.category.boxes import Primitive, box
 from catad.category.spaces import Product, Tensor, flatten
-from catad.linear.applied import Applied
+from catad.linear.applied import MapApplied
 from catad.linear.families.block import chain, diagonal_block, grid
 from catad.linear.families.contract import zeros
 from catad.linear.families.delta import Delta, delta, identity, pointwise
@@ -167,7 +167,7 @@ class Solved(Primitive):
         if not slots:
             return Rule(inverse, lambda wires, _: wires[: len(inverse.slots)], used)
         point = Product((*structure.slots, *structure.dom))
-        to_slots, moved = upward.linearised(Applied(structure), point, tuple(slots))
+        to_slots, moved = upward.linearised(MapApplied(structure), point, tuple(slots))
         less = [pointwise(space, space, None, -1.0) for space in structure.cod]
         changed = chain(apart(moved, _beside(less)))
         both = grid(
