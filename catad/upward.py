@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 
     # planner: a chain of maps is written out in the order of a plan
     from catad.planner.plan import plan as plan
+
+    # traced: a linear map whose numbers are stand-ins
+    from catad.traced.arrays.stand_in import apply_term as apply_term
     from catad.traced.function import function_term as function_term  # wherever a morphism is expected, a function may stand
 
     # vector: the operators of morphisms and wires are boxes of the vocabulary, and so is what makes an array of a linear map

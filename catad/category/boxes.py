@@ -46,6 +46,7 @@ class Primitive(D):
 
     __slots__ = ()
     merges = False  # whether a program looks for others of its kind that run the same (`engine/rewrites/merge.py`)
+    borrows = False  # whether `evaluate` neither writes into its arguments nor keeps one of them when it has returned
     if TYPE_CHECKING:  # the number of argument leaves, where it is fixed: an attribute or a property
 
         @property

@@ -225,6 +225,30 @@ def least_squares_sides(matrix: object, right: object, term: object) -> str:
     )
 
 
+def wrong_diagonals(space: object, lower: int, upper: int, term: object) -> str:
+    return text(
+        "the number of diagonals does not fit",
+        given=space,
+        expected=f"an array (..., {lower + upper + 1}, n): {lower} diagonals below the main one, {upper} above",
+        where=abbreviated(term),
+    )
+
+
+def no_two_widths(given: object) -> str:
+    return text(
+        "l_and_u are the numbers of diagonals below and above the main one", given=abbreviated(given), expected="e.g. (1, 1)"
+    )
+
+
+def three_diagonals(given: list[object], term: object) -> str:
+    return text(
+        "the diagonals do not fit",
+        given=", ".join(map(str, given)),
+        expected="(..., n - 1) below, (..., n) on and (..., n - 1) above the main one",
+        where=abbreviated(term),
+    )
+
+
 def no_least_singular_value(space: object, term: object) -> str:
     expected, where = "a matrix with entries", abbreviated(term)
     return text("an empty matrix has no least singular value", given=space, expected=expected, where=where)
@@ -236,3 +260,12 @@ def no_condition(space: object, term: object) -> str:
 
 def no_such_driver(given: object) -> str:
     return text("no driver of eigh has this name", given=abbreviated(given), expected='None, "ev", "evd", "evr" or "evx"')
+
+
+def no_toeplitz(space: object, term: object) -> str:
+    return text(
+        "the first column and the first row of a Toeplitz matrix are expected",
+        given=space,
+        expected="((c, r), b) or (c, b), c and r (..., n)",
+        where=abbreviated(term),
+    )

@@ -47,6 +47,16 @@ def singular_matrix(kind: str, n: int, place: str, pivot: int) -> str:
     )
 
 
+def singular_minor(n: int, place: str) -> str:
+    return text(
+        "Levinson's recursion meets a singular part of a Toeplitz matrix",
+        given=f"a matrix of {n} rows",
+        expected="a matrix whose leading parts are invertible",
+        where=place or None,
+        do="take ct.linalg.solve()(scipy.linalg.toeplitz(c, r), b), which interchanges rows",
+    )
+
+
 def not_positive(n: int, place: str, pivot: int) -> str:
     return text(
         "a matrix is not positive definite",

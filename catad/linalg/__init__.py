@@ -15,6 +15,10 @@ from typing import TYPE_CHECKING
 from catad.support.lazy_names import first_use
 
 if TYPE_CHECKING:
+    from catad.linalg.banded import solve_banded as solve_banded
+    from catad.linalg.banded import solve_toeplitz as solve_toeplitz
+    from catad.linalg.banded import solve_tridiagonal as solve_tridiagonal
+    from catad.linalg.banded import solveh_banded as solveh_banded
     from catad.linalg.cholesky import cholesky as cholesky
     from catad.linalg.circulant import solve_circulant as solve_circulant
     from catad.linalg.determinant import det as det

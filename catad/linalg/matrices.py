@@ -71,6 +71,7 @@ def in_columns(
     """`solved(b, A, B)` for A (..., n, n) and B (..., n, k) or (..., n), of a right-hand side with NumPy's meaning.
 
     One with one axis is a vector, others are matrices whose leading axes broadcast. Where A has none, those of B become columns.
+    A may be coefficients (..., w, n) of matrices.
     """
     dtype = widest(a.space, right.space)
     a, right = cast(a, dtype), cast(right, dtype)
@@ -78,7 +79,7 @@ def in_columns(
     if right.ndim == 0 or right.shape[-1 if vector else -2] != n:
         raise errors.SpaceError(errors.right_hand_side(a.space, right.space, term))
     if vector:
-        return solved(b, a, right if a.ndim == 2 else b.apply(broadcast_to(a.shape[:-1]), right))
+        return solved(b, a, right if a.ndim == 2 else b.apply(broadcast_to((*a.shape[:-2], n)), right))
     if a.ndim == 2 and right.ndim > 2:
         axes = tuple(range(right.ndim))
         order = (axes[-2], *axes[:-2], axes[-1])

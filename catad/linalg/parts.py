@@ -13,7 +13,7 @@ from catad.category.spaces import Tensor
 from catad.linear.families.block import chain, placed, total
 from catad.linear.families.delta import Delta, delta, identity
 from catad.linear.families.inverse import Inverse, stacked
-from catad.linear.solving.factors import _place
+from catad.linear.solving import factors
 from catad.linear.structure import Placed, Structure
 from catad.values.stream_capture import check_not_captured
 
@@ -108,4 +108,4 @@ def by_lane(xp: Any, found: Callable[[Any], Arrays], a: Any, read: Any = None) -
 
 def place_of(xp: Any, bad: Any) -> str:
     """The first matrix of a stack that is flagged, as messages name it."""
-    return _place(int(xp.argmax(bad.reshape(-1))), bad.shape)
+    return factors.place_of(int(xp.argmax(bad.reshape(-1))), bad.shape)

@@ -41,7 +41,8 @@ def solve(assume_a: str = "gen") -> D:
     Shapes: a (..., n, n); b (n,), or (..., n, k) whose leading axes broadcast with those of a. Dtype: the common floating one,
     float64 for integers. Derivative: `a^-1 (db - da x)`, to any order by one factorisation; by a symmetric matrix it is that of
     the function of all its entries. Raises `SpaceError` for shapes that do not fit, `SolveError` (a `numpy.linalg.LinAlgError`)
-    for a singular matrix, `ArgumentError` for another `assume_a`.
+    for a singular matrix, `ArgumentError` for another `assume_a`. With linear maps that have more structure, `L.solve(b)` does
+    the same: see `ct.linear.inverse`.
 
     >>> import catad as ct, numpy as np
     >>> a = np.array([[2.0, 0.0], [1.0, 4.0]])

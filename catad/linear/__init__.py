@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from catad.linear.products import left as left
     from catad.linear.products import product_rule as product_rule
     from catad.linear.products import right as right
+    from catad.linear.solving.before_numbers import inverse as inverse
     from catad.linear.solving.solver import Solver as Solver
     from catad.linear.structure import Structure as Structure
     from catad.linear.structure import family as family

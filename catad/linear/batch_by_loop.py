@@ -87,7 +87,7 @@ def rule_of_lanes(
     def coefficients(args: tuple[Wire, ...], results: tuple[Wire, ...]) -> Sequence[Wire]:
         return partly(args[0].builder, wiring, (*args, *results), flags, size)
 
-    return Rule(Batched(rule.structure, tuple([k in varying for k in wiring.outputs]), size), coefficients)
+    return Rule(Batched(rule.structure, tuple([k in varying for k in wiring.outputs]), size), coefficients, rule.by, rule.of)
 
 
 def _checked(one: Primitive, given: Any, outs: tuple[Tensor, ...]) -> Any:

@@ -21,7 +21,7 @@ from catad.linear.families.matrix_free import MatrixFree
 from catad.linear.families.recurrence import ONE, Recurrence
 from catad.linear.families.reindex import Reindex, axis
 from catad.linear.map import LinearMap, as_slot, linear_map
-from catad.values.arrays import Array, array_module, as_number, common_module, is_weak
+from catad.values.arrays import Array, array_module, as_number, common_module, is_stand_in, is_weak
 
 Train = Callable[[LinearMap], LinearMap]
 
@@ -273,7 +273,7 @@ def matrix_free(forward: D, backward: D, dom: Space, cod: Space, coefficients: A
     for end in (dom, cod):
         if not isinstance(end, Space):
             raise errors.SpaceError(errors.not_a_space(end))
-    slots = [leaf if isinstance(leaf, Wire) else as_leaves(leaf)[0] for leaf in flatten(coefficients)]
+    slots = [leaf if isinstance(leaf, Wire) or is_stand_in(leaf) else as_leaves(leaf)[0] for leaf in flatten(coefficients)]
     space = space_like(coefficients, [Tensor(slot.shape, slot.dtype) for slot in slots])
     return LinearMap(dom, cod, MatrixFree(forward, backward, dom, cod, space), slots)
 

@@ -26,13 +26,13 @@ from catad.linear.matrix.operator import Operator
 from catad.linear.matrix.repeated_todense import Expected
 from catad.linear.products import Shared, multiply, operations
 from catad.linear.structure import Structure, apart, of_part
-from catad.values.arrays import Array, as_array, as_number, common_module, is_weak, kept, sealed
+from catad.values.arrays import Array, as_array, as_number, common_module, is_stand_in, is_weak, kept, sealed
 from catad.values.trees import Tree
 
 
 def as_slot(array: Any) -> Any:
-    """The numbers that a caller gives for a map: a wire inside `ct.D`, or an array, of which no later write is seen."""
-    return array if isinstance(array, Wire) else kept(as_array(array))
+    """The numbers that a caller gives for a map: wires, stand-ins, or arrays, of which no later write is seen."""
+    return array if isinstance(array, Wire) or is_stand_in(array) else kept(as_array(array))
 
 
 def linear_map(dom: Space, cod: Space, structure: Structure, slots: Sequence[Array], weak: bool = False) -> LinearMap:
@@ -95,6 +95,8 @@ class LinearMap(Operator):
         if any(isinstance(leaf, Wire) for leaf in (*leaves, *self.slots)):
             laid: Result = self._applied_to_wires(x)
             return laid
+        if any(is_stand_in(leaf) for leaf in (*leaves, *self.slots)):
+            return self._applied_to_stand_ins(leaves, x)
         found = self._argument(leaves)
         if found is None:
             if self.weak and len(leaves) == 1 and getattr(leaves[0], "dtype", np.dtype(int)).kind == "f":
@@ -103,6 +105,30 @@ class LinearMap(Operator):
         xp = common_module([*found, *self.slots])
         value: Result = rebuild(self.cod, upward.run_structure(self.structure, xp, self.slots, found))
         return value
+
+    def _applied_to_stand_ins(self, leaves: list[Any], x: Value) -> Result:
+        from catad.linear.applied import MapApplied
+
+        given = self.leaves_of(x)
+        if given is None and self.weak and len(leaves) == 1 and leaves[0].dtype.kind == "f":
+            retyped: Result = self._retyped(leaves[0].dtype)(x)
+            return retyped
+        if given is None:
+            raise errors.SpaceError(errors.not_in_domain(x, self.dom, self))
+        trace = next(leaf.trace_ for leaf in (*given, *self.slots) if is_stand_in(leaf))
+        made = upward.apply_term(trace, MapApplied(self.structure), (*self.slots, *given))
+        value: Result = rebuild(self.cod, flatten(made))
+        return value
+
+    def leaves_of(self, x: Any) -> list[Any] | None:
+        """The leaves of a value of the domain that has wires or stand-ins among them; None where it does not lie there."""
+        leaves, spaces = flatten(x), self.dom.leaves
+        if len(leaves) != len(spaces):
+            return None
+        made = [as_number(np, leaf, s.dtype) if is_weak(leaf) else leaf for leaf, s in zip(leaves, spaces, strict=True)]
+        made = [leaf if isinstance(leaf, Wire) or is_stand_in(leaf) else as_array(leaf) for leaf in made]
+        fits = all(leaf.dtype == s.dtype and leaf.shape == s.shape for leaf, s in zip(made, spaces, strict=True))
+        return made if fits else None
 
     def _argument(self, leaves: list[Any]) -> list[Any] | None:
         """The leaves as arrays of the domain, Python numbers in the dtypes that it has; None where they do not lie in it."""

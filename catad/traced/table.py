@@ -21,6 +21,7 @@ from catad.values.formats import KNOWN
 _TOPICS = {  # what each module of `names/` has entries for: NumPy's names and methods, others behind a dot, packages
     "along_axis": ".map apply_along_axis vectorize",
     "array_api": "cupy cupyx",
+    "linear.banded": "scipy.linalg",
     "choosing": "allclose array_equal array_equiv clip isclose nan_to_num piecewise select where",
     "complex_numbers": """.complex complex64 complex128 .exp .log .log10 .sqrt .sin .cos .tan .sinh .cosh .tanh .isnan .isinf
         .isfinite .phase .polar .rect""",

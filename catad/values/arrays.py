@@ -169,6 +169,11 @@ def kept(array: Array) -> Array:
     return array if isinstance(array, np.generic) else array.copy()
 
 
+def is_stand_in(thing: Any) -> bool:
+    """True of what stands for an array while a function is traced."""
+    return hasattr(type(thing), "trace_")
+
+
 def sealed(arrays: Sequence[Array]) -> Sequence[Array]:
     """Arrays that nobody else has, made read-only. Those of CuPy cannot be."""
     for array in arrays:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import dia_matrix
 
 import catad as ct
 from catad.category.boxes import Primitive
@@ -23,10 +24,14 @@ from catad.errors import notices
 from catad.linear.families.clear import Cleared, ClearedAt, ClearedWhere, Run
 from catad.linear.families.dot_within import DotWithin
 from catad.linear.families.gather import Gathered, Indexing, ScatterAdded
+from catad.linear.families.inverse import Solved, SolvedForMany
+from catad.linear.families.inverses import Reciprocals
+from catad.linear.families.patterned import Bands, PatternProduct
 from catad.linear.families.previous_state import Origin, PreviousState
 from catad.linear.families.recurrence import Recurred
 from catad.linear.families.reindex import Reshaped, StridedCopy, axis, whole
 from catad.linear.families.windows import Progression, Windowed
+from catad.linear.solving.bands import BandsOf
 from catad.traced.debug import Printed
 from catad.vector.bins.fold_by_bin import FoldByBin
 from catad.vector.bins.prefixes_by_bin import PrefixByBin
@@ -55,6 +60,7 @@ CHOICE = ct.monoid(lambda a, b: a if a >= b else b, -np.inf)
 ROWS = Indexing((0, 1), 0, (2,), (2, 1), (6, 5, 6))
 AXES = (axis(3, 6, 0, 1, 1, 2, 3), whole(5))  # of an array of 3 rows that go to the rows 1, 3, 5 of one of 6
 SINE, HALF = ct.map(lambda x: np.sin(x)), ct.map(lambda s: s + 0.1 * np.sin(3.0 * s))
+BAND = ct.linear.sparse(dia_matrix((np.stack([LINE, LINE, LINE]), [-1, 0, 1]), shape=(6, 6)))
 BOUNDED = ct.iterate(HALF, 7, memory=2)
 ORDERED = np.sort(LINE)
 LARGEST = np.array([LINE[k == INDEX].max(initial=-np.inf) for k in range(4)])
@@ -109,6 +115,7 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "Apart": (swapped.forall(6), (LINE, np.arange(6), np.zeros(6))),
     "ArgExtremum": (ArgExtremum(MOST), (X, np.broadcast_to(np.arange(6)[:, None], X.shape).copy(), X.max(axis=0))),
     "ArgExtremumByBin": (ArgExtremumByBin(MOST, 4), (INDEX, LINE, LARGEST)),
+    "BandsOf": (BandsOf(BAND.structure, 1, 1), tuple(BAND.slots)),
     "BoundedLoop": (BOUNDED, (LINE,)),
     "BoundedPullback": (ct.reverse_differential(BOUNDED), (LINE, LINE)),
     "Call": (ct.checkpoint(SINE), (LINE,)),
@@ -161,10 +168,12 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "Overwritten": (Overwritten(AXES), (X, X[:3])),
     "OverwrittenAt": (OverwrittenAt(ROWS), (np.arange(6)[::-1].copy(), X, Y)),
     "Pointwise": (ct.primitive.pointwise(length, None, None), (LINE, ORDERED)),
+    "PatternProduct": (PatternProduct(Bands(1, 1), "v"), (X[:3], Y[:5])),
     "PrefixByBin": (PrefixByBin(TIMES, 4), (INDEX, LINE)),
     "PreviousState": (PreviousState(0, 1), (LINE > 0, LINE)),
     "Printed": (Printed("x"), (LINE,)),
     "Ran": (Ran(), (LINE,)),
+    "Reciprocals": (Reciprocals(ct.scale(LINE).structure), (LINE,)),
     "Recurred": (Recurred(((0,),)), (LINE, ORDERED)),
     "Regular": (ct.linalg.solve_circulant(), (np.array([9.0, 1.0, 2.0]), LINE[:3])),
     "Reshaped": (Reshaped((30,)), (X,)),
@@ -178,6 +187,7 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ScatterAdded": (ScatterAdded(ROWS), (INDEX, X)),
     "Softmax": (ct.grad(ct.logsumexp()), (LINE,)),
     "Solved": (ct.linalg.solve(), (POSITIVE, LINE[:3])),
+    "SolvedForMany": (SolvedForMany(Solved(ct.scale(LINE[:5]).structure), 6), (LINE[:5], X)),
     "SortByBin": (SortByBin(4), (INDEX,)),
     "SortedPositions": (SortedPositions(True), (ORDERED, LINE)),
     "StableOrder": (StableOrder(0), (X,)),
@@ -194,11 +204,14 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }  # fmt: skip
 FINITE = ("Complement", "Eigh", "Eigvalsh", "Expm", "Lstsq", "OfFullRank", "Pinv", "Svd", "SvdVals", "Symmetric")
 WAITS = {"Choose", "Counted", "Opaque", "Printed", "Summed", "Cholesky", "Cofactors", "Factor", "Permuted", "Solved", *FINITE}
-WAITS |= {"Regular", "Resummed"}
-NOTICED = {"OneByOne"}  # without a kernel
+WAITS |= {"Regular", "Resummed", "BandsOf", "Reciprocals", "SolvedForMany"}
+NOTICED = {"BandsOf", "OneByOne", "PatternProduct", "Reciprocals", "SolvedForMany"}  # without a kernel
 REFUSED = {
     **dict.fromkeys(FINITE, "matrices are finite"),
     "Permuted": "singular",
+    "BandsOf": "BandsOf",
+    "Reciprocals": "Reciprocals",
+    "SolvedForMany": "SolvedForMany",
     "Choose": r"condition of ct\.choose",
     "Cholesky": "positive definite",
     "Cofactors": "singular",

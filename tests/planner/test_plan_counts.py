@@ -13,6 +13,7 @@ from catad.linear.families import table
 from catad.linear.families.clear import ClearAt, Cleared, Run
 from catad.linear.families.gather import rows_of
 from catad.linear.families.matrix_free import Batched
+from catad.linear.families.patterned import Bands, patterned
 from catad.planner import plan
 from catad.vector.loops.either import Choose
 
@@ -22,6 +23,8 @@ from .chains import bracketings, dense_product, random_blocks, random_chain, wit
 N = 5
 FIRST, SECOND = square_cases(N), square_cases(N, seed=1)
 BLOCKS = block_cases(4)
+THREE = patterned(Bands(1, 1), ct.f64[3, N])
+BANDS = ct.LinearMap(ct.f64[N, 1], ct.f64[N, 1], THREE, (np.arange(3.0 * N).reshape(3, N),))
 MORE = {
     "loop": ct.linearize(ct.iterate(ct.square, 3), np.arange(1.0, N + 1))[1],
     "batched": ct.LinearMap(
@@ -34,6 +37,8 @@ MORE = {
         ct.f64[N], ct.f64[N], ClearAt(rows_of((N,), (2,)), np.dtype(np.int64), np.dtype(np.float64)), [np.array([3, 1])]
     ),
     "fourier": ct.linearize(ct.fft.dct(), np.arange(N) / 4)[1],
+    "inverse": ct.linear.inverse(ct.linear.cumulative_sum(ct.f64[N])),
+    "inverse dense": ct.linear.inverse(ct.linear.dense(np.ones((N, N)) + np.diag(np.arange(2.0, N + 2)))),
     "either": ct.linearize(Choose(ct.sin, ct.square, ct.f64[N]), (True, np.arange(N) / 4))[1],
 }
 PAIRS = [
@@ -45,6 +50,9 @@ PAIRS = [
     ],
     *[(f, g, L, M) for f, (L, _) in FIRST.items() for g, M in MORE.items() if L.cod == M.dom],
     *[(f, g, L, M) for f, L in MORE.items() for g, (M, _) in SECOND.items() if L.cod == M.dom],
+    ("bands", "bands", BANDS, BANDS.T),
+    ("dense", "bands", ct.linear.dense(np.arange(2.0 * N).reshape(N, 1, 2)), BANDS),
+    ("bands", "dense", BANDS, ct.linear.dense(np.arange(2.0 * N).reshape(2, N, 1), ct.f64[N, 1])),
 ]
 
 

@@ -11,26 +11,27 @@ algorithmic differentiation*, 2008, section 2.3.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property, singledispatch
 from typing import TYPE_CHECKING, Any
 
 from catad import upward
-from catad.category.boxes import Primitive, box, of_fields
+from catad.category.boxes import Primitive, box
 from catad.category.spaces import Product, Tensor, flatten
-from catad.category.terms import D
+from catad.linear.applied import MapApplied
 from catad.linear.families.block import chain, diagonal_block, grid
-from catad.linear.families.contract import contract, zeros
+from catad.linear.families.contract import zeros
 from catad.linear.families.delta import Delta, delta, identity, pointwise
 from catad.linear.families.gather import spread_beside
-from catad.linear.families.reindex import reshaped
+from catad.linear.families.matrix_free import Batched
+from catad.linear.families.patterned import Patterned, as_columns, as_lanes, patterned
+from catad.linear.matrix.columns import put_together, taken_apart
 from catad.linear.solving.factors import KINDS, work
 from catad.linear.solving.solver import solver_of
 from catad.linear.structure import Rule, Structure, apart, family, widest
 
 if TYPE_CHECKING:
-    from catad.category.wiring import Builder, Wire, Wires
+    from catad.category.wiring import Builder, Wire
 
 
 @box
@@ -40,6 +41,7 @@ class Factor(Primitive):
     kind: str
     arity = 1
     vectorized = True
+    borrows = True
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return KINDS[self.kind].spaces(ins[0])
@@ -66,16 +68,39 @@ def stacked(matrices: Tensor, columns: Sequence[int]) -> Delta:
     return delta((*batch, i, *column), (*batch, j, *column), (*batch, i, j), sizes, dtype, dtype, dtype)
 
 
-@of_fields
-class MapApplied(D):
-    """A linear map applied: slots and argument leaves to the result leaves."""
+def array_of_factors(of: Structure, kind: str) -> Tensor:
+    """The space of what the factors of a map are made of: its only slot, or its diagonals."""
+    if has_array(of):
+        return of.slots[0]
+    lower, upper = [int(number) for number in kind.split()[1:]] or (1, 1)
+    return Tensor((lower + upper + 1, of.rows), widest(*of.dom, *of.cod))
 
-    of: Structure
 
-    def lay_out(self, b: Builder, x: Wires) -> Any:
-        leaves, n = flatten(x), len(self.of.slots)
-        made = self.of.apply(b, leaves[:n], leaves[n:])
-        return tuple([zeros(b, space) if y is None else y for y, space in zip(made, self.of.cod, strict=True)])
+@singledispatch
+def _like(of: Structure, a: Tensor, columns: Sequence[int]) -> Structure:
+    """The map for another space of a slot, and other columns, of a family whose slot has a stack of matrices."""
+    raise NotImplementedError
+
+
+@_like.register
+def _like_stack(of: Delta, a: Tensor, columns: Sequence[int]) -> Structure:
+    return stacked(a, columns)
+
+
+@_like.register
+def _like_pattern(of: Patterned, a: Tensor, columns: Sequence[int]) -> Structure:
+    return patterned(of.pattern, a, k=columns[0])
+
+
+def _columns(of: Structure) -> tuple[int, ...]:
+    """The axis of the columns of a right-hand side; none of a vector, which only a stack of matrices has."""
+    space = of.cod[0]
+    return () if space.ndim < of.slots[0].ndim else space.shape[-1:]
+
+
+def has_array(of: Structure) -> bool:
+    """True of the maps of a stack of matrices, or of coefficients, in their slot."""
+    return _like.dispatch(type(of)) is not _like.dispatch(object)
 
 
 @box
@@ -83,16 +108,19 @@ class Solved(Primitive):
     """(slots, factors, b) to the x with A x = b, A being `of` with these slots.
 
     `kind` is that of the factors of a stack of matrices in the only slot, or "" for the solver that the structure has, which has
-    no factors. `turned` where `of` is the transpose of what the factors are of.
+    no factors. `turned` where `of` is the transpose of what the factors are of. `rtol` bounds the
+    residual where the solver iterates.
     """
 
     of: Structure
     kind: str = ""
     turned: bool = False
+    rtol: float | None = None
+    borrows = True
 
     @property
     def _factors(self) -> int:
-        return len(KINDS[self.kind].spaces(self.of.slots[0])) if self.kind else 0
+        return len(KINDS[self.kind].spaces(array_of_factors(self.of, self.kind))) if self.kind else 0
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return self.of.dom
@@ -100,13 +128,21 @@ class Solved(Primitive):
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         n = len(self.of.slots)
         slots, factors, ys = arrays[:n], arrays[n : n + self._factors], arrays[n + self._factors :]
-        if self.kind:
+        if self.kind and has_array(self.of):
             (b,) = ys
-            vector = b.ndim < slots[0].ndim
+            vector = not _columns(self.of)
             x = KINDS[self.kind].solve(xp, slots[0], factors, b[..., None] if vector else b, self.turned)
             return x[..., 0] if vector else x
-        made = solver_of(self.of, xp, slots, None).run([y[None] for y in ys])
+        made = self.solved(xp, slots, factors, [y[None] for y in ys])
         return made[0][0] if len(made) == 1 else tuple([x[0] for x in made])
+
+    def solved(self, xp: Any, slots: Sequence[Any], factors: Sequence[Any], ys: list[Any]) -> list[Any]:
+        """The solutions of several right-hand sides, which a leading axis counts, where the slots are no stack of matrices."""
+        if not self.kind:
+            return solver_of(self.of, xp, slots, self.rtol).run(ys)
+        columns = put_together(xp, ys, self.of.cod, len(ys[0])).T.astype(factors[0].dtype)
+        x = KINDS[self.kind].solve(xp, None, tuple(factors), columns, self.turned)
+        return taken_apart(x.T, self.of.dom)
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
         floats = sum([space.is_float for space in ins])
@@ -115,11 +151,16 @@ class Solved(Primitive):
     def rule_within(
         self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], by: tuple[bool, ...], of: tuple[bool, ...]
     ) -> Rule:
-        """By some slots and by b; the factors follow from the slots."""
-        structure, n = self.of, len(self.of.slots)
+        return self.rule_of(ins, by, lambda part: part)
+
+    def rule_of(
+        self, ins: tuple[Tensor, ...], by: tuple[bool, ...], lanes: Callable[[Structure], Structure]
+    ) -> Rule:
+        """By some slots and by b; the factors follow from the slots. `lanes` is what a map is of several right-hand sides."""
+        structure, n = lanes(self.of), len(self.of.slots)
         flags = iter(by)
         slots = [k for k, space in enumerate(ins[:n]) if space.is_float and next(flags)]
-        inverse = Inverse(structure, self.kind, self.turned)
+        inverse = lanes(Inverse(self.of, self.kind, self.turned, self.rtol))
         factors = ins[n : n + self._factors]
         own = [k in slots for k, space in enumerate(ins[:n]) if space.is_float]
         used = (*own, *[False for space in factors if space.is_float], *[True] * len(structure.cod))
@@ -144,28 +185,58 @@ class Solved(Primitive):
         return Rule(chain(apart(both, inverse)), coefficients, used)
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        if not self.kind:
-            return super().batched(b, ins, flags, size)
+        same, own = ins[: -len(self.of.cod)], ins[-len(self.of.cod) :]
+        if not self.kind or not has_array(self.of):
+            if any(flags[: len(same)]):
+                return super().batched(b, ins, flags, size)
+            right = spread_beside(b, own, flags[len(same) :], size)
+            return b.add(SolvedForMany(self, size), *same, *right)
         first, rhs = ins[0], ins[-1]
         if not any(flags[:-1]):  # one factorisation, further right-hand sides
-            axes = tuple(range(1, rhs.ndim))
-            beside = contract(b, [tuple(range(rhs.ndim))], [rhs], (*axes, 0), rhs.shape)
-            wide = reshaped(b, beside, (*first.shape[:-1], math.prod(beside.shape[first.ndim - 1 :])))
-            (x,) = b.add(_of_stack(first.space, wide.shape[-1:], self.kind, self.turned), *ins[:-1], wide)
-            apart_ = reshaped(b, x, beside.shape)
-            return (contract(b, [(*axes, 0)], [apart_], tuple(range(rhs.ndim)), rhs.shape),)
+            wide = as_columns(b, rhs, len(_columns(self.of)))
+            (x,) = b.add(self._of(first.space, wide.shape[-1:]), *same, wide)
+            return (as_lanes(b, x, rhs.shape),)
         full = spread_beside(b, ins, flags, size)
-        columns = full[-1].shape[full[0].ndim - 1 :]
-        return b.add(_of_stack(full[0].space, columns, self.kind, self.turned), *full)
+        return b.add(self._of(full[0].space, _columns(self.of)), *full)
+
+    def _of(self, a: Tensor, columns: Sequence[int]) -> Solved:
+        """The same for a slot of another space, and for other right-hand sides."""
+        like = _like(self.of, a, columns)
+        return Solved(like.T if self.turned else like, self.kind, self.turned)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
-        n = self.of.rows if not self.kind else self.of.slots[0].shape[-1]
-        return n * outs[0].size if self.kind else max(self.of.stored, n)
+        if not self.kind:
+            return max(self.of.stored, self.of.rows)
+        return KINDS[self.kind].each(array_of_factors(self.of, self.kind)) * sum([out.size for out in outs])
 
 
-def _of_stack(matrices: Tensor, columns: Sequence[int], kind: str, turned: bool) -> Solved:
-    of = stacked(matrices, columns)
-    return Solved(of.T if turned else of, kind, turned)
+@box
+class SolvedForMany(Primitive):
+    """`one` for several right-hand sides, which have a leading axis, at once."""
+
+    one: Solved
+    size: int
+    borrows = True
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return tuple([Tensor((self.size, *space.shape), space.dtype) for space in self.one.of.dom])
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        n, m = len(self.one.of.slots), len(self.one.of.cod)
+        made = self.one.solved(xp, arrays[:n], arrays[n:-m], list(arrays[-m:]))
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
+        floats = sum([space.is_float for space in ins])
+        return self.rule_within(ins, outs, (True,) * floats, (True,) * len(outs))
+
+    def rule_within(
+        self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], by: tuple[bool, ...], of: tuple[bool, ...]
+    ) -> Rule:
+        return self.one.rule_of(ins, by, lambda part: Batched(part, (False,) * len(part.slots), self.size))
+
+    def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
+        return self.size * self.one.cost(ins, self.one.of.dom)
 
 
 def _beside(parts: Sequence[Structure]) -> Structure:
@@ -179,17 +250,18 @@ class Inverse(Structure):
     of: Structure
     factored: str = ""
     turned: bool = False
+    rtol: float | None = None
 
     dom = property(lambda self: self.of.cod)
     cod = property(lambda self: self.of.dom)
 
     @cached_property
     def slots(self) -> tuple[Tensor, ...]:
-        return (*self.of.slots, *(KINDS[self.factored].spaces(self.of.slots[0]) if self.factored else ()))
+        return (*self.of.slots, *(KINDS[self.factored].spaces(array_of_factors(self.of, self.factored)) if self.factored else ()))
 
     @property
     def T(self) -> Inverse:
-        return Inverse(self.of.T, self.factored, not self.turned)
+        return Inverse(self.of.T, self.factored, not self.turned, self.rtol)
 
     @property
     def kind(self) -> str:
@@ -197,19 +269,22 @@ class Inverse(Structure):
 
     @cached_property
     def nnz(self) -> int:
-        if not self.factored:
-            return self.rows * self.columns
-        return math.prod(self.of.slots[0].shape[:-1]) * self.rows
+        return self.rows * (self.of.slots[0].shape[-1] if self.factored and has_array(self.of) else self.columns)
 
     def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
         if all(x is None for x in xs):
             return [None] * len(self.cod)
         given = [zeros(b, space) if x is None else x for x, space in zip(xs, self.dom, strict=True)]
-        return list(b.add(Solved(self.of, self.factored, self.turned), *slots, *given))
+        return list(b.add(Solved(self.of, self.factored, self.turned, self.rtol), *slots, *given))
 
 
 def solve(b: Builder, matrices: Wire, right: Wire, kind: str = "general") -> Wire:
     """The X with A X = B; A (..., n, n) and B (..., n, k) or (..., n) have one floating dtype and the same leading axes."""
     assert widest(matrices.space, right.space) == matrices.dtype == right.dtype
-    factors = b.add(Factor(kind), matrices) if KINDS[kind].spaces(matrices.space) else ()
-    return b.add(_of_stack(matrices.space, right.shape[matrices.ndim - 1 :], kind, False), matrices, *factors, right)[0]
+    return solved(b, stacked(matrices.space, right.shape[matrices.ndim - 1 :]), matrices, right, kind)
+
+
+def solved(b: Builder, of: Structure, slot: Wire, right: Wire, kind: str) -> Wire:
+    """The solution with the map `of` of one slot, by the factors of its kind."""
+    factors = b.add(Factor(kind), slot) if KINDS[kind].spaces(slot.space) else ()
+    return b.add(Solved(of, kind), slot, *factors, right)[0]

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors
-from catad.category.spaces import Result, Space, Value
+from catad.category.spaces import Result, Space, Value, flatten
+from catad.category.wiring import Wire
 from catad.linear.matrix import as_matrix, columns
 from catad.linear.solving import general
-from catad.values.arrays import Array
+from catad.values.arrays import Array, is_stand_in
 
 if TYPE_CHECKING:
     from catad.linear.map import LinearMap
@@ -195,6 +196,10 @@ class Operator:
         found by their sizes, and the rest takes GMRES, until `|L x - b| <= rtol |b|`; `rtol` is `eps ** (2 / 3)` if not given.
         Bands and sparse matrices need SciPy; without it, the next way is taken.
 
+        In derivatives of `ct.D` and of primitives the map and `b` may have wires, and in traced functions arrays that are traced.
+        Then `b` is a value of the codomain, and x is differentiated by both, to any order: see `ct.linear.inverse`, by which it
+        is found. There numbers that are not finite give such numbers, and a map that is singular to working precision is solved.
+
         Raises `SolveError`, a `numpy.linalg.LinAlgError`, for a map that is not square or is singular, also to working
         precision, and for numbers that are not finite; `ConvergenceError` where the iteration does not come so far;
         `SpaceError` for a `b` that does not lie in the codomain.
@@ -203,6 +208,12 @@ class Operator:
         >>> ct.linear.cumulative_sum(ct.f64[3]).solve(np.array([1.0, 3.0, 6.0]))
         array([1., 2., 3.])
         """
+        if any(isinstance(leaf, Wire) or is_stand_in(leaf) for leaf in (*flatten(b), *self.slots)):
+            from catad.linear.solving import before_numbers
+
+            general.check_tolerance(rtol)
+            made: Result = before_numbers.solve(self, b, rtol)
+            return made
         found: Result = general.solve(self, b, rtol)
         return found
 

@@ -39,6 +39,8 @@ class Kind(NamedTuple):
     spaces: Callable[[Tensor], tuple[Tensor, ...]]
     factor: Callable[[Any, Any], Arrays]
     solve: Callable[[Any, Any, Arrays, Any, bool], Any]
+    work: Callable[[Tensor], int] = lambda a: a.size * a.shape[-1] // 3  # the multiply-adds of a factorisation
+    each: Callable[[Tensor], int] = lambda a: a.shape[-1]  # those of a solution, for each of its numbers
 
 
 def _flat(a: Any) -> Any:
@@ -52,7 +54,7 @@ def _side_by_side(xp: Any, stack: Any) -> bool:
     return n <= SMALL and (xp is not np or len(stack) >= MANY * n * n)
 
 
-def _lapack(name: str, dtype: np.dtype[Any]) -> Any:
+def lapack(name: str, dtype: np.dtype[Any]) -> Any:
     from scipy.linalg import lapack
 
     return getattr(lapack, ("s" if dtype == np.float32 else "d") + name)
@@ -70,7 +72,7 @@ def _on_device(name: str) -> Any:
     return call
 
 
-def _place(k: int, shape: Sequence[int]) -> str:
+def place_of(k: int, shape: Sequence[int]) -> str:
     """The matrix of a stack as messages name it."""
     return "" if not shape else f"matrix {[int(i) for i in np.unravel_index(k, tuple(shape))]} of {tuple(shape)}"
 
@@ -91,7 +93,7 @@ def _lu(xp: Any, a: Any) -> Arrays:
 
 
 def _lu_one_by_one(xp: Any, stack: Any) -> Arrays:
-    factor = _lapack("getrf", stack.dtype) if xp is np else _on_device("lu_factor")
+    factor = lapack("getrf", stack.dtype) if xp is np else _on_device("lu_factor")
     lu, pivots = xp.empty_like(stack), xp.empty(stack.shape[:-1], dtype=np.int32)
     for k, one in enumerate(stack):
         found = factor(one.T)
@@ -146,7 +148,7 @@ def _require_pivots(xp: Any, lu: Any, kind: str) -> None:
     if bool(zeros.any()):
         first = int(xp.argmax(zeros.reshape(-1)))
         k, pivot = divmod(first, lu.shape[-1])
-        raise errors.SolveError(errors.singular_matrix(kind, lu.shape[-1], _place(k, lu.shape[:-2]), pivot))
+        raise errors.SolveError(errors.singular_matrix(kind, lu.shape[-1], place_of(k, lu.shape[:-2]), pivot))
 
 
 def _lu_solve(xp: Any, a: Any, factors: Arrays, b: Any, turned: bool) -> Any:
@@ -157,7 +159,7 @@ def _lu_solve(xp: Any, a: Any, factors: Arrays, b: Any, turned: bool) -> Any:
     stack, right, at = _flat(lu), _flat(b), pivots.reshape(-1, lu.shape[-1])
     if not _side_by_side(xp, stack):
         trans, x = 0 if turned else 1, xp.empty_like(right)
-        solve = _lapack("getrs", lu.dtype) if xp is np else _on_device("lu_solve")
+        solve = lapack("getrs", lu.dtype) if xp is np else _on_device("lu_solve")
         for k, one in enumerate(stack):
             x[k] = solve(one.T, at[k], right[k], trans=trans)[0] if xp is np else solve((one.T, at[k]), right[k], trans)
         return x.reshape(b.shape)
@@ -207,7 +209,7 @@ def _cholesky(xp: Any, a: Any) -> Arrays:
     if not _side_by_side(xp, stack) and xp is not np:
         made, infos = _cholesky_on_device(xp, stack)
     elif not _side_by_side(xp, stack):
-        potrf = _lapack("potrf", a.dtype)
+        potrf = lapack("potrf", a.dtype)
         made, infos = np.empty_like(stack), np.zeros(len(stack), np.int64)
         for k, one in enumerate(stack):
             found, infos[k] = potrf(one.T, lower=0, clean=1)
@@ -223,7 +225,7 @@ def _cholesky_on_device(xp: Any, stack: Any) -> Arrays:
     failed = ~(xp.isfinite(made).all(axis=(1, 2)) & (pivots_of(xp, made) > 0).all(axis=1))
     infos = np.zeros(len(stack), np.int64)
     for k in [int(k) for k in xp.nonzero(failed)[0]]:
-        infos[k] = _lapack("potrf", stack.dtype)(stack[k].get().T, lower=0, clean=1)[1]
+        infos[k] = lapack("potrf", stack.dtype)(stack[k].get().T, lower=0, clean=1)[1]
     return made, xp.asarray(infos)
 
 
@@ -249,7 +251,7 @@ def _where_positive(xp: Any, stack: Any, made: Any, infos: Any, shape: Sequence[
         bad = failed & ~strange
         if bool(bad.any()):
             k = int(xp.argmax(bad))
-            raise errors.SolveError(errors.not_positive(stack.shape[-1], _place(k, shape), int(infos[k]) - 1))
+            raise errors.SolveError(errors.not_positive(stack.shape[-1], place_of(k, shape), int(infos[k]) - 1))
         made = xp.where((failed & strange)[:, None, None], xp.tril(xp.full_like(made, np.nan)), made)
     return made
 
@@ -269,7 +271,7 @@ def _substituted(xp: Any, a: Any, b: Any, lower: bool, turned: bool) -> Any:
     stack, right, n = _flat(a), _flat(b), a.shape[-1]
     if not _side_by_side(xp, stack):
         x, how = xp.empty_like(right), {"lower": int(not lower), "trans": int(not turned)}
-        solve = _lapack("trtrs", right.dtype) if xp is np else _on_device("solve_triangular")
+        solve = lapack("trtrs", right.dtype) if xp is np else _on_device("solve_triangular")
         for k, one in enumerate(stack):
             found = solve(one.T, right[k], **how)
             x[k] = found[0] if xp is np else found
@@ -289,7 +291,7 @@ def _triangle(lower: bool) -> Kind:
         _require_pivots(xp, a, "triangular")
         return _substituted(xp, a, b, lower, turned)
 
-    return Kind(lambda a: (), lambda xp, a: (), solve)
+    return Kind(lambda a: (), lambda xp, a: (), solve, lambda a: 0)
 
 
 # -- symmetric
@@ -301,35 +303,51 @@ def _symmetric(xp: Any, a: Any) -> Arrays:
         return a.copy(), xp.zeros(a.shape[:-1], dtype=np.int32)
     if xp is not np:
         return _lu(xp, xp.tril(a) + xp.swapaxes(xp.tril(a, -1), -1, -2))
-    sytrf, made, pivots = _lapack("sytrf", a.dtype), np.empty_like(stack), np.empty(stack.shape[:-1], np.int32)
+    sytrf, made, pivots = lapack("sytrf", a.dtype), np.empty_like(stack), np.empty(stack.shape[:-1], np.int32)
     for k, one in enumerate(stack):
         found, pivots[k], info = sytrf(one.T, lower=0)
         made[k] = found.T
         if info > 0:
-            raise errors.SolveError(errors.singular_matrix("symmetric", a.shape[-1], _place(k, a.shape[:-2]), info - 1))
+            raise errors.SolveError(errors.singular_matrix("symmetric", a.shape[-1], place_of(k, a.shape[:-2]), info - 1))
     return made.reshape(a.shape), pivots.reshape(a.shape[:-1])
 
 
 def _symmetric_solve(xp: Any, a: Any, factors: Arrays, b: Any, turned: bool) -> Any:
     if not b.size or xp is not np:
         return _lu_solve(xp, a, factors, b, turned)
-    sytrs, right, at = _lapack("sytrs", a.dtype), _flat(b), factors[1].reshape(-1, a.shape[-1])
+    sytrs, right, at = lapack("sytrs", a.dtype), _flat(b), factors[1].reshape(-1, a.shape[-1])
     x = np.empty_like(right)
     for k, one in enumerate(_flat(factors[0])):
         x[k] = sytrs(one.T, at[k], right[k], lower=0)[0]
     return x.reshape(b.shape)
 
 
-KINDS: dict[str, Kind] = {
-    "general": Kind(_lu_spaces, _lu, _lu_solve),
-    "pos": Kind(lambda a: (a,), _cholesky, _cholesky_solve),
-    "sym": Kind(_lu_spaces, _symmetric, _symmetric_solve),
-    "lower": _triangle(True),
-    "upper": _triangle(False),
-}
+class _Kinds(dict[str, Kind]):
+    """Kinds by name; a name with numbers is made of them by the first word's entry in `MAKERS`."""
+
+    def __missing__(self, name: str) -> Kind:
+        word, *numbers = name.split()
+        if word not in MAKERS:
+            raise KeyError(name)
+        return MAKERS[word](*map(int, numbers))
+
+
+def _half(a: Tensor) -> int:
+    return a.size * a.shape[-1] // 6
+
+
+MAKERS: dict[str, Callable[..., Kind]] = {}
+KINDS: dict[str, Kind] = _Kinds(
+    {
+        "general": Kind(_lu_spaces, _lu, _lu_solve),
+        "pos": Kind(lambda a: (a,), _cholesky, _cholesky_solve, _half),
+        "sym": Kind(_lu_spaces, _symmetric, _symmetric_solve, _half),
+        "lower": _triangle(True),
+        "upper": _triangle(False),
+    }
+)
 
 
 def work(kind: str, a: Tensor) -> int:
     """The multiply-adds of a factorisation."""
-    n, count = a.shape[-1], math.prod(a.shape[:-2])
-    return 0 if kind in ("lower", "upper") else count * n**3 // (3 if kind == "general" else 6)
+    return KINDS[kind].work(a)

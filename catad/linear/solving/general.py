@@ -19,7 +19,6 @@ import numpy as np
 
 from catad import errors
 from catad.category.spaces import flatten, rebuild, space_of
-from catad.category.wiring import Wire
 from catad.linear.matrix.columns import check_numbers, common_dtype, flattened, images, is_value, put_together, taken_apart
 from catad.linear.matrix.entries import Crowded, Entries, matrix_of, probes
 from catad.linear.solving.gmres import gmres
@@ -52,8 +51,7 @@ def general(structure: Structure, xp: Any, slots: Sequence[Array], rtol: float |
     if lower == upper == 0:
         d = divisor(xp, structure.diagonal(xp, slots), structure)
         return _flat("diagonal", "O(n)", structure, xp, lambda rows: rows / d)
-    width = lower + upper + 1
-    if width <= max(3, n // NARROW) and width < n and xp is np and _scipy():
+    if is_narrow(structure, lower, upper) and xp is np and _scipy():
         return _by_band(structure, slots, lower, upper)
     if n <= SMALL or 2 * structure.stored >= n * n:
         return _by_array(structure, xp, slots)
@@ -64,6 +62,12 @@ def general(structure: Structure, xp: Any, slots: Sequence[Array], rtol: float |
         except Crowded:
             pass
     return _by_iteration(structure, xp, slots, rtol)
+
+
+def is_narrow(structure: Structure, lower: int, upper: int) -> bool:
+    """True where a map has few diagonals beside its unknowns."""
+    n, width = structure.rows, lower + upper + 1
+    return width <= max(3, n // NARROW) and width < n
 
 
 def _scipy() -> bool:
@@ -84,20 +88,26 @@ def _flat(method: str, order: str, structure: Structure, xp: Any, solve: Any) ->
     return Solver(method, order, run)
 
 
+def band_of(structure: Structure, slots: Sequence[Array], lower: int, upper: int) -> Array:
+    """The diagonals (w, n), read by probing: entry [i, j] stands in row i of the image of the color of j."""
+    n, width = structure.rows, lower + upper + 1
+    band = np.zeros((width, n), dtype=common_dtype([*structure.dom, *structure.cod]))
+    j = np.arange(n)
+    for first, block in probes(structure, np, slots):
+        for r in range(width):  # row r of the band is the diagonal upper - r
+            i = j + r - upper
+            own = (i >= 0) & (i < n) & (j % width >= first) & (j % width < first + len(block))
+            band[r, own] = block[j[own] % width - first, i[own]]
+    return band
+
+
 def _by_band(structure: Structure, slots: Sequence[Array], lower: int, upper: int) -> Solver:
-    """The band is read by probing: entry [i, j] stands in row i of the image of the color of j."""
     from scipy.linalg import solve_banded
 
     n, width = structure.rows, lower + upper + 1
 
     def solve(rows: Array) -> Array:
-        band = np.zeros((width, n), dtype=common_dtype([*structure.dom, *structure.cod]))
-        j = np.arange(n)
-        for first, block in probes(structure, np, slots):
-            for r in range(width):  # row r of the band is the diagonal upper - r
-                i = j + r - upper
-                own = (i >= 0) & (i < n) & (j % width >= first) & (j % width < first + len(block))
-                band[r, own] = block[j[own] % width - first, i[own]]
+        band = band_of(structure, slots, lower, upper)
         require_finite(np, "a band", band, structure)
         try:
             X = solve_banded((lower, upper), band, rows.T, check_finite=False)
@@ -174,13 +184,15 @@ def solver(linear: LinearMap, rtol: float | None = None) -> Solver:
     return solver_of(linear.structure, common_module(linear.slots), linear.slots, rtol)
 
 
+def check_tolerance(rtol: Any) -> None:
+    """Raise `ArgumentError` for an `rtol` that bounds nothing."""
+    if rtol is not None and not ((is_weak(rtol) or isinstance(rtol, np.floating)) and 0 < rtol < 1):
+        raise errors.ArgumentError(errors.bad_tolerance(rtol))
+
+
 def solve(linear: LinearMap, b: Any, rtol: float | None) -> Any:
     """See `LinearMap.solve`."""
-    if (rtol is not None and not (is_weak(rtol) or isinstance(rtol, np.floating))) or (rtol is not None and not 0 < rtol < 1):
-        raise errors.ArgumentError(errors.bad_tolerance(rtol))
-    check_numbers(linear)
-    if any(isinstance(leaf, Wire) for leaf in flatten(b)):
-        raise TypeError("a right-hand side that is not there yet is no array")  # so opaque code is known as such
+    check_tolerance(rtol)
     rows, columns = linear.shape
     if rows != columns:
         raise errors.SolveError(errors.not_square(linear, rows, columns))

@@ -1,7 +1,7 @@
 """What a whole program calls of Python: the array code of boxes without code within a loop.
 
-Array code is given copies of what it reads, so that it may keep them. Where what is called raises, the function gives up, and the
-array code of the whole program raises the error.
+Array code is given copies of what it reads, so that it may keep them, unless the box says that it does not. Where what is called
+raises, the function gives up, and the array code of the whole program raises the error.
 """
 
 from __future__ import annotations
@@ -79,16 +79,16 @@ class Clock(FromOutside):
 def called_outside(text: Text, box: Primitive, read: Arrays, made: Arrays) -> None:
     """Write a call of a box's array code, unless something has failed before."""
     text.runs_boxes = True
-    call_array_code(text, box.kernel(tuple([space for _, space in read])), read, made)
+    call_array_code(text, box.kernel(tuple([space for _, space in read])), read, made, box.borrows)
 
 
-def call_array_code(text: Text, kernel: Callable[..., Any], read: Arrays, made: Arrays) -> None:
-    """Write a call of array code, unless something has failed before."""
+def call_array_code(text: Text, kernel: Callable[..., Any], read: Arrays, made: Arrays, borrows: bool = False) -> None:
+    """Write a call of array code, unless something has failed before; code that borrows keeps nothing of what it reads."""
     n = len(read)
 
     def run(arrays: list[Any]) -> None:
         with np.errstate(all="ignore"):
-            found = kernel(np, *[array.copy() for array in arrays[:n]])
+            found = kernel(np, *(arrays[:n] if borrows else [array.copy() for array in arrays[:n]]))
         for array, value in zip(arrays[n:], found if len(made) > 1 else (found,), strict=True):
             array[...] = value
 

@@ -1,0 +1,68 @@
+"""`scipy.linalg`: systems with few diagonals, or with one number on each, entered when the first of its functions is called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from catad import linalg as words
+from catad.traced.arrays.stand_in import Traced, computed, fresh
+from catad.traced.names.shapes import as_traced
+from catad.traced.names.sums import one_line, strong
+from catad.traced.recorder import Trace
+from catad.traced.table import meaning_anywhere, of_package
+
+
+def solve_banded(
+    trace: Trace, l_and_u: Any, ab: Any, b: Any, overwrite_ab: bool = False, overwrite_b: bool = False, check_finite: bool = True
+) -> Any:
+    """Numbers that are not finite give NaN, as with `check_finite=False`."""
+    lower, upper = l_and_u
+    bands = strong(trace, ab)
+    if bands.ndim < 2 or lower + upper + 1 != bands.shape[-2]:
+        given = bands.shape[0] if bands.ndim else 0
+        raise ValueError(
+            f"invalid values for the number of lower and upper diagonals: l+u+1 ({lower + upper + 1}) does not equal "
+            f"ab.shape[0] ({given})"
+        )
+    return one_line(trace, words.solve_banded((int(lower), int(upper))), bands, _fitting(bands, strong(trace, b)))
+
+
+def solveh_banded(
+    trace: Trace,
+    ab: Any,
+    b: Any,
+    overwrite_ab: bool = False,
+    overwrite_b: bool = False,
+    lower: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    bands = strong(trace, ab)
+    return one_line(trace, words.solveh_banded(bool(lower)), bands, _fitting(bands, strong(trace, b)))
+
+
+def solve_toeplitz(trace: Trace, c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
+    """SciPy computes in float64."""
+    both = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr,)
+    *given, right = [strong(trace, part).astype(np.float64, copy=False) for part in (*both, b)]
+    _fitting(given[0], right)
+    pair = tuple([x.var_ for x in given])
+    return fresh(trace, computed(trace.region, words.solve_toeplitz, (pair if len(pair) > 1 else pair[0], right.var_)))
+
+
+def _fitting(matrix: Traced, right: Any) -> Any:
+    """A right-hand side of as many rows; raises SciPy's error."""
+    b = as_traced(matrix.trace_, right)
+    if not b.ndim or not matrix.ndim or b.shape[-2 if b.ndim > 1 else -1] != matrix.shape[-1]:
+        raise ValueError("shapes of ab and b are not compatible.")
+    return b
+
+
+@of_package("scipy.linalg")
+def enter() -> None:
+    """Enter the functions into the tables."""
+    import scipy.linalg
+
+    for made in (solve_banded, solveh_banded, solve_toeplitz):
+        meaning_anywhere(getattr(scipy.linalg, made.__name__))(made)
