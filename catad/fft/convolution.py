@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,7 +60,9 @@ def _by_sums(xp: Any, a: Any, v: Any) -> Any:
     """The whole convolution; CuPy's `convolve` may go by transforms."""
     if xp is np:
         return np.convolve(a, v)
-    return import_module("cupyx.scipy.signal").convolve(a, v, method="direct")
+    import cupyx.scipy.signal as signal  # type: ignore[import-not-found, unused-ignore]
+
+    return signal.convolve(a, v, method="direct")
 
 
 def good_size(n: int) -> int:

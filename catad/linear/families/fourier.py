@@ -20,7 +20,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -95,11 +94,21 @@ class How(NamedTuple):
 # -- on arrays
 
 
+def _library(xp: Any, real: bool) -> Any:
+    if xp is np:
+        import scipy.fft as found
+    elif real:
+        import cupyx.scipy.fft as found  # type: ignore[import-not-found, unused-ignore]
+    else:
+        found = xp.fft
+    return found
+
+
 def _real(xp: Any, how: How, type: int, x: Any) -> Any:
     """A cosine or sine transform of a type; CuPy has the types 2 and 3."""
     if xp is not np and type in (1, 4):
         return of_type_1_or_4(xp, how.kind, type, x, how.axes, how.norm)
-    fft = import_module("scipy.fft" if xp is np else "cupyx.scipy.fft")
+    fft = _library(xp, True)
     if len(how.axes) == 1:
         return getattr(fft, how.kind)(x, type, None, how.axes[0], how.norm)
     return getattr(fft, f"{how.kind}n")(x, type, None, how.axes, how.norm)
@@ -148,7 +157,7 @@ def transformed(xp: Any, how: How, arrays: Sequence[Any]) -> Any:
     """The results of a transform: one array, or the pair of the parts of one."""
     if how.kind in _REAL:
         return _real_transform(xp, how, arrays[0])
-    fft, axis = import_module("scipy.fft") if xp is np else xp.fft, how.axes[-1]
+    fft, axis = _library(xp, False), how.axes[-1]
     if how.kind == "c2c":
         z = _whole(*arrays)
         given = joined(xp, *arrays) if z is None else z
