@@ -48,6 +48,7 @@ class Cholesky(Primitive):
 
     arity = 1
     vectorized = True
+    of_matrices = True
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return ins
