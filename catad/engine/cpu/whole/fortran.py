@@ -6,7 +6,7 @@ of a matrix X' for them, and `A X = B` is solved as `X' A' = B'`, without a tran
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ def number(text: Text, value: int) -> str:
 
 def factor(text: Text, value: float, dtype: np.dtype[Any]) -> str:
     """The place of a number, as an argument."""
-    kind, name = llvm_type(dtype), {1.0: "one", 0.0: "no", -1.0: "less"}[value]
+    kind, name = llvm_type(dtype), {1.0: "one", 0.0: "no", -1.0: "minus_one", -2.0: "minus_two"}[value]
     text.w.support[f"{name} {kind}"] = f"@{name}_{kind} = internal constant {kind} {literal(value, dtype)}"
     return f"ptr @{name}_{kind}"
 
@@ -36,8 +36,19 @@ def letter(text: Text, one: str) -> str:
     return f"ptr @letter_{one}"
 
 
+class Part(NamedTuple):
+    """A part of a matrix: the address of its first entry, its rows and its columns."""
+
+    place: str
+    rows: int
+    columns: int
+
+
 class Fortran:
-    """Calls on matrices of one size and dtype, given by the addresses of their first entries."""
+    """Calls on matrices of one size and dtype, given by the addresses of their first entries.
+
+    It is the `Machine` of the algorithms of `linear/solving/blocked.py`, whose docstrings say what the operations do.
+    """
 
     def __init__(self, text: Text, dtype: np.dtype[Any], n: int) -> None:
         self.text, self.w, self.dtype, self.n = text, text.w, dtype, n
@@ -66,13 +77,9 @@ class Fortran:
 
     def cholesky(self, a: str) -> str:
         """The lower factor in place, zeros in the other half; whether there is none."""
-        n, info, size = self.n, self.w.slot("i32"), self.dtype.itemsize
+        n, info = self.n, self.w.slot("i32")
         self.call("potrf", "u", n, a, n, info)
-        self.w.support["memset"] = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
-        with self.w.each("1", str(n)) as row:
-            rest = self.text.at(a, [row], [(n + 1) * size], -n * size)
-            count = self.w.set(f"mul i64 {self.w.set(f'sub i64 {n}, {row}')}, {size}")
-            self.w.do(f"call void @llvm.memset.p0.i64(ptr align {size} {rest}, i8 0, i64 {count}, i1 false)")
+        self.clear_above(Part(a, n, n))
         return self.w.set(f"icmp ne i32 {load(self.w, info, _I32)}, 0")
 
     def has_zero(self, a: str) -> str:
@@ -88,13 +95,13 @@ class Fortran:
     def solved(self, kind: str, turned: bool, a: str, pivots: str, x: str, columns: int) -> None:
         """Solve in place with the factors of a kind, as `linear/solving/factors.py` does."""
         if kind == "general" and turned:
-            self._exchange(pivots, x, columns)
+            self.exchange(pivots, x, columns)
             self.substituted("l", False, True, a, x, columns)
             self.substituted("u", False, False, a, x, columns)
         elif kind == "general":
             self.substituted("u", True, False, a, x, columns)
             self.substituted("l", True, True, a, x, columns)
-            self._exchange(pivots, x, columns, backwards=True)
+            self.exchange(pivots, x, columns, backwards=True)
         elif kind == "pos":
             self.substituted("u", True, False, a, x, columns)
             self.substituted("u", False, False, a, x, columns)
@@ -109,7 +116,7 @@ class Fortran:
         else:
             self.call("trsm", "r", triangle, "n" if turned else "t", diagonal, columns, n, 1.0, a, n, x, columns)
 
-    def _exchange(self, pivots: str, x: str, columns: int, backwards: bool = False) -> None:
+    def exchange(self, pivots: str, x: str, columns: int, backwards: bool = False) -> None:
         """Exchange the rows of right-hand sides, in the order of the interchanges, or in the opposite one."""
         text, w, step = self.text, self.w, self.dtype.itemsize
         with text.each([self.n]) as (i,):
@@ -120,3 +127,79 @@ class Fortran:
                 one, other = load(w, first, self.dtype), load(w, second, self.dtype)
                 store(w, other, first, self.dtype)
                 store(w, one, second, self.dtype)
+
+    # -- operations on parts
+
+    def whole(self, pointer: str, lane: str) -> Part:
+        """A matrix of a stack."""
+        return Part(self.at(pointer, lane), self.n, self.n)
+
+    def part(self, a: Part, rows: tuple[int, int], columns: tuple[int, int]) -> Part:
+        """A part of a part."""
+        place = self.text.at(a.place, (), (), (rows[0] * self.n + columns[0]) * self.dtype.itemsize)
+        return Part(place, rows[1] - rows[0], columns[1] - columns[0])
+
+    def add(self, c: Part, a: Part, b: Part, factor: float, turned: bool = False) -> None:
+        """Add a product."""
+        n, inner = self.n, b.rows
+        ends = (c.columns, c.rows, inner)
+        self.call("gemm", "n", "t" if turned else "n", *ends, factor, b.place, n, a.place, n, 1.0, c.place, n)
+
+    def right(self, x: Part, low: Part) -> None:
+        """Solve from the right."""
+        self._triangle("trsm", "lun", "n", x, low)
+
+    def left(self, x: Part, low: Part) -> None:
+        """Solve from the left, with the opposite sign."""
+        self._triangle("trsm", "run", "n", x, low, -1.0)
+
+    def left_unit_upper(self, x: Part, up: Part) -> None:
+        """Solve from the left."""
+        self._triangle("trsm", "rln", "u", x, up)
+
+    def inverse_of_lower(self, low: Part) -> None:
+        """The inverse in place."""
+        self.call("trtri", "u", "n", low.rows, low.place, self.n, self.w.slot("i32"))
+
+    def pulled(self, g: Part, low: Part) -> None:
+        """Products with triangles in place."""
+        w, kind, half = self.w, llvm_type(self.dtype), literal(0.5, self.dtype)
+        self.clear_above(g)
+        self._triangle("trmm", "rut", "n", g, low)
+        self.clear_above(g)
+        with self.text.each([g.rows]) as (k,):
+            place = self._entry(g, k, k)
+            store(w, w.set(f"fmul {kind} {load(w, place, self.dtype)}, {half}"), place, self.dtype)
+        self._triangle("trsm", "rut", "n", g, low)
+        self.right(g, low)
+        with w.each("0", str(g.rows)) as i, w.each("0", w.set(f"add i64 {i}, 1")) as j:
+            first, second = self._entry(g, i, j), self._entry(g, j, i)
+            both = w.set(f"fadd {kind} {load(w, first, self.dtype)}, {load(w, second, self.dtype)}")
+            made = w.set(f"fmul {kind} {both}, {half}")
+            store(w, made, first, self.dtype)
+            store(w, made, second, self.dtype)
+
+    def halved_beside(self, g: Part, above: Part) -> None:
+        """Halve, and transpose."""
+        w, kind = self.w, llvm_type(self.dtype)
+        with self.text.each([g.rows, g.columns]) as (i, j):
+            place = self._entry(g, i, j)
+            made = w.set(f"fmul {kind} {load(w, place, self.dtype)}, {literal(0.5, self.dtype)}")
+            store(w, made, place, self.dtype)
+            store(w, made, self._entry(above, j, i), self.dtype)
+
+    def clear_above(self, a: Part) -> None:
+        """Zeros above the diagonal."""
+        size, w = self.dtype.itemsize, self.w
+        w.support["memset"] = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
+        with w.each("1", str(a.rows)) as row:
+            rest = self.text.at(a.place, [row], [(self.n + 1) * size], -self.n * size)
+            count = w.set(f"mul i64 {w.set(f'sub i64 {a.rows}, {row}')}, {size}")
+            w.do(f"call void @llvm.memset.p0.i64(ptr align {size} {rest}, i8 0, i64 {count}, i1 false)")
+
+    def _entry(self, a: Part, i: str, j: str) -> str:
+        return self.text.at(a.place, [i, j], [self.n * self.dtype.itemsize, self.dtype.itemsize])
+
+    def _triangle(self, name: str, how: str, diagonal: str, x: Part, triangle: Part, factor: float = 1.0) -> None:
+        """A product with a triangle or its inverse: the side, the half and whether it is transposed, as BLAS sees it."""
+        self.call(name, *how, diagonal, x.columns, x.rows, factor, triangle.place, self.n, x.place, self.n)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,12 @@ from catad.engine.cpu.run import blas
 from catad.engine.cpu.whole.fortran import Fortran
 from catad.engine.cpu.whole.text import Arrays, Text
 from catad.engine.text.numbers import called, cast, load, store
-from catad.linalg.cholesky import Cholesky
+from catad.linalg.cholesky import Cholesky, CholeskyPulled
 from catad.linalg.determinant import Det, LogDet
+from catad.linalg.solve import Inverted
 from catad.linear.families.delta import Delta
 from catad.linear.families.inverse import Factor, Solved
+from catad.linear.solving.blocked import inverted_lower, pulled_through_cholesky, solved_unit_upper
 from catad.linear.solving.factors import SMALL
 from catad.scalar import Function
 from catad.scalar.printing.llvm_writer import literal, llvm_type
@@ -50,7 +53,7 @@ def writer(box: Primitive, read: Arrays) -> Write | None:
         return {"general": _lu, "pos": _cholesky}.get(box.kind)
     if isinstance(box, Solved):
         return _solved if box.kind in KINDS and isinstance(box.of, Delta) else None
-    return _cholesky if isinstance(box, Cholesky) else None
+    return {Cholesky: _cholesky, CholeskyPulled: _pulled, Inverted: _inverted}.get(type(box))
 
 
 def _stack(space: Tensor) -> tuple[int, int]:
@@ -83,7 +86,19 @@ class _Registers:
 
     def less(self, a: str, b: str, c: str) -> str:
         """`a - b c`."""
-        return self.w.set(f"fsub {self.kind} {a}, {self.w.set(f'fmul {self.kind} {b}, {c}')}")
+        return self.w.set(f"fsub {self.kind} {a}, {self.times(b, c)}")
+
+    def plus(self, a: str, b: str) -> str:
+        """`a + b`."""
+        return self.w.set(f"fadd {self.kind} {a}, {b}")
+
+    def times(self, a: str, b: str) -> str:
+        """`a b`."""
+        return self.w.set(f"fmul {self.kind} {a}, {b}")
+
+    def dot(self, a: Sequence[str], b: Sequence[str]) -> str:
+        """The sum of products."""
+        return reduce(self.plus, [self.times(x, y) for x, y in zip(a, b, strict=True)])
 
     def over(self, a: str, b: str) -> str:
         """`a / b`."""
@@ -115,10 +130,7 @@ class _Registers:
 
     def any(self, flags: Sequence[str]) -> str:
         """Whether one of some flags is true."""
-        found = flags[0]
-        for flag in flags[1:]:
-            found = self.w.set(f"or i1 {found}, {flag}")
-        return found
+        return reduce(lambda found, flag: self.w.set(f"or i1 {found}, {flag}"), flags)
 
     def exchanged(self, where: str, a: list[str], b: list[str]) -> tuple[list[str], list[str]]:
         """Two rows, exchanged where a condition holds."""
@@ -196,6 +208,44 @@ def _cholesky(text: Text, box: Primitive, read: Arrays, made: Arrays) -> None:
         r.write(kept, goal.pointer, lane)
 
 
+def _pulled(text: Text, box: CholeskyPulled, read: Arrays, made: Arrays) -> None:
+    """What `cholesky` pulls back: (S + S') / 2 with S = L^-T Phi(L' G) L^-1."""
+    (low, space), (g, _), (goal, _) = *read, made[0]
+    lanes, n = _stack(space)
+    if n > SMALL:
+        text.copy(g.pointer, goal.pointer, space.nbytes)
+        on = Fortran(text, space.dtype, n)
+        with text.each([lanes]) as (lane,):
+            pulled_through_cholesky(on, on.whole(low.pointer, lane), on.whole(goal.pointer, lane), n)
+        return
+    r, every = _Registers(text, space.dtype), range(n)
+    half = r.number(0.5)
+    with text.each([lanes]) as (lane,):
+        m, x = r.read(low.pointer, lane, n, n), r.read(g.pointer, lane, n, n)
+        phi = [[r.dot([m[k][i] for k in every[i:]], [x[k][j] for k in every[i:]]) for j in every[: i + 1]] for i in every]
+        made_of = [[r.times(half, phi[i][j]) if i == j else phi[i][j] for j in every[: i + 1]] for i in every]
+        rows = [[made_of[i][j] if j <= i else r.number(0.0) for j in every] for i in every]
+        for _ in range(2):
+            rows = [_substituted(r, _transposed(m), column, False) for column in _transposed(rows)]
+        both = [[r.times(half, r.plus(rows[i][j], rows[j][i])) for j in every[: i + 1]] for i in every]
+        r.write([[both[max(i, j)][min(i, j)] for j in every] for i in every], goal.pointer, lane)
+
+
+def _inverted(text: Text, box: Inverted, read: Arrays, made: Arrays) -> None:
+    """The inverses from LU factors; a pivot that is 0 makes the array code run."""
+    (_, space), (lu, _), (pivots, _), (goal, _) = *read, made[0]
+    lanes, n = _stack(space)
+    on = Fortran(text, space.dtype, n)
+    text.copy(lu.pointer, goal.pointer, space.nbytes)
+    with text.each([lanes]) as (lane,):
+        packed, x = on.whole(lu.pointer, lane), on.whole(goal.pointer, lane)
+        text.fail(on.has_zero(packed.place))
+        on.clear_above(x)
+        inverted_lower(on, x, n)
+        solved_unit_upper(on, x, packed, n, n)
+        on.exchange(text.at(pivots.pointer, [lane], [4 * n]), x.place, n, backwards=True)
+
+
 # -- systems
 
 
@@ -241,7 +291,7 @@ def _swaps(text: Text, pointer: str, lane: str, n: int) -> list[tuple[int, int, 
 
 def _exchange(r: _Registers, x: list[str], swaps: Sequence[tuple[int, int, str]]) -> None:
     for k, row, flag in swaps:
-        (x[k],), (x[row],) = r.exchanged(flag, [x[k]], [x[row]])
+        x[k : k + 1], x[row : row + 1] = r.exchanged(flag, [x[k]], [x[row]])
 
 
 def _substituted(r: _Registers, m: Numbers, x: list[str], lower: bool, unit: bool = False) -> list[str]:
