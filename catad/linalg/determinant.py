@@ -35,6 +35,7 @@ class OfFactors(Primitive):
     __slots__ = ()
     arity = 3
     vectorized = True
+    borrows = True
     of_matrices = True
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:

@@ -29,8 +29,8 @@ class Machine(Protocol[M]):
     def right(self, x: M, low: M) -> None:
         """`x low^-1` with a lower triangle."""
 
-    def left(self, x: M, low: M) -> None:
-        """`-low^-1 x` with a lower triangle."""
+    def between(self, x: M, left: M, right: M) -> None:
+        """`-left x right` with lower triangles, zeros above them."""
 
     def left_unit_upper(self, x: M, up: M) -> None:
         """`up^-1 x` with an upper triangle that has ones on its diagonal, which are not read."""
@@ -72,16 +72,15 @@ def pulled_through_cholesky(on: Machine[M], low: M, g: M, n: int) -> None:
 
 
 def inverted_lower(on: Machine[M], low: M, n: int) -> None:
-    """The inverse of a lower triangle in place."""
+    """The inverse of a lower triangle in place, zeros standing above it."""
     if n <= LEAF:
         on.inverse_of_lower(low)
         return
     h = _half(n)
     first, beside, second = on.part(low, (0, h), (0, h)), on.part(low, (h, n), (0, h)), on.part(low, (h, n), (h, n))
-    on.right(beside, first)
-    on.left(beside, second)
     inverted_lower(on, first, h)
     inverted_lower(on, second, n - h)
+    on.between(beside, second, first)
 
 
 def solved_unit_upper(on: Machine[M], x: M, up: M, n: int, columns: int) -> None:
@@ -108,8 +107,8 @@ class _OnArrays:
     def right(self, x: Any, low: Any) -> None:
         x[...] = lapack("trsm", x.dtype)(1.0, low.T, x.T).T
 
-    def left(self, x: Any, low: Any) -> None:
-        x[...] = lapack("trsm", x.dtype)(-1.0, low.T, x.T, side=1).T
+    def between(self, x: Any, left: Any, right: Any) -> None:
+        np.negative(left @ x @ right, out=x)
 
     def left_unit_upper(self, x: Any, up: Any) -> None:
         x[...] = lapack("trsm", x.dtype)(1.0, up.T, x.T, side=1, lower=1, diag=1).T

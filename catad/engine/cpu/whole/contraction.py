@@ -192,8 +192,8 @@ class Contraction:
         def matrix(which: int, row: int, column: int) -> tuple[str, str, str]:
             """Whether it is transposed, its address and the distance of its columns, as Fortran sees it."""
             own, straight = self.steps[which], self.steps[which][column] == size
-            far = own[row] if straight else own[column]
-            return letter(text, "n" if straight else "t"), f"ptr {self.arrays[which][0].pointer}", number(text, max(far // size, 1))
+            far = number(text, max((own[row] if straight else own[column]) // size, 1))
+            return letter(text, "n" if straight else "t"), f"ptr {self.arrays[which][0].pointer}", far
 
         (side, y, ldy), (other, x, ldx) = matrix(b, k, n), matrix(a, m, k)
         result, ldc = f"ptr {self.arrays[2][0].pointer}", number(text, max(self.steps[2][m] // size, 1))

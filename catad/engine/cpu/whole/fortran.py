@@ -149,9 +149,10 @@ class Fortran:
         """Solve from the right."""
         self._triangle("trsm", "lun", "n", x, low)
 
-    def left(self, x: Part, low: Part) -> None:
-        """Solve from the left, with the opposite sign."""
-        self._triangle("trsm", "run", "n", x, low, -1.0)
+    def between(self, x: Part, left: Part, right: Part) -> None:
+        """Products with triangles from both sides."""
+        self._triangle("trmm", "run", "n", x, left, -1.0)
+        self._triangle("trmm", "lun", "n", x, right)
 
     def left_unit_upper(self, x: Part, up: Part) -> None:
         """Solve from the left."""
