@@ -82,7 +82,8 @@ def _moved(a: Tensor) -> Structure:
 def _phi(b: Builder, a: Tensor) -> Wire:
     n = a.shape[-1]
     half = np.tril(np.ones((n, n)), -1) + 0.5 * np.eye(n)
-    return b.apply(const(half.astype(a.dtype)), ())
+    phi: Wire = b.apply(const(half.astype(a.dtype)), ())
+    return phi
 
 
 @family

@@ -53,7 +53,8 @@ def writer(box: Primitive, read: Arrays) -> Write | None:
         return {"general": _lu, "pos": _cholesky}.get(box.kind)
     if isinstance(box, Solved):
         return _solved if box.kind in KINDS and isinstance(box.of, Delta) else None
-    return {Cholesky: _cholesky, CholeskyPulled: _pulled, Inverted: _inverted}.get(type(box))
+    found: dict[type[Primitive], Write] = {Cholesky: _cholesky, CholeskyPulled: _pulled, Inverted: _inverted}
+    return found.get(type(box))
 
 
 def _stack(space: Tensor) -> tuple[int, int]:
@@ -262,10 +263,10 @@ def _solved(text: Text, box: Solved, read: Arrays, made: Arrays) -> None:
         lapack = Fortran(text, space.dtype, n)
         with text.each([lanes]) as (lane,):
             own = "" if pivots is None else text.at(pivots.pointer, [lane], [4 * n])
-            a, x = lapack.at(triangle.pointer, lane), text.at(goal.pointer, [lane], [n * columns * space.dtype.itemsize])
+            a, there = lapack.at(triangle.pointer, lane), text.at(goal.pointer, [lane], [n * columns * space.dtype.itemsize])
             if box.kind != "pos":
                 text.fail(lapack.has_zero(a))
-            lapack.solved(box.kind, box.turned, a, own, x, columns)
+            lapack.solved(box.kind, box.turned, a, own, there, columns)
         return
     r = _Registers(text, space.dtype)
     step = space.dtype.itemsize
