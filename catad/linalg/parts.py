@@ -26,6 +26,7 @@ class Decomposition(Primitive):
     __slots__ = ()
     arity = 1
     vectorized = True
+    borrows = True
 
     def carried(self, size: int) -> Primitive:
         return self

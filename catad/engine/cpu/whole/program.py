@@ -397,6 +397,10 @@ def _writer(box: Primitive, read: Arrays) -> Write | None:
         return None
     if not blas.available() and (isinstance(box, DotWithin) or (isinstance(box, Contract) and is_large(box))):
         return None
+    if box.of_matrices:
+        from catad.engine.cpu.whole import linear_systems
+
+        return linear_systems.writer(box, read)
     return WRITERS.get(Waiting if isinstance(box, Waiting) else type(box))
 
 
