@@ -40,7 +40,7 @@ _TOPICS = {  # what each module of `names/` has entries for: NumPy's names and m
     "linear.decompositions": "cond eigh eigvalsh lstsq matrix_rank pinv qr svd svdvals tensorinv tensorsolve",
     "linear.scipy_linalg": "scipy.linalg",
     "making": f"""
-        array asanyarray asarray ascontiguousarray asfortranarray astype can_cast common_type copy copyto empty
+        arange array asanyarray asarray ascontiguousarray asfortranarray astype can_cast common_type copy copyto empty
         empty_like fill fromfunction full full_like geomspace linspace logspace
         meshgrid min_scalar_type ndarray ndenumerate ones ones_like result_type zeros zeros_like {' '.join(map(str, KNOWN))}""",
     "mathematics": " ".join([f".{name}" for name, function in vars(math).items() if callable(function)]),
