@@ -259,7 +259,7 @@ def arange(trace: Trace, *args: Any, **kwargs: Any) -> Any:
     def known(x: Any) -> Any:
         return x._number("an index or a size")[()] if isinstance(x, Traced) else x
 
-    return constant(trace, np.arange(*map(known, args), **{key: known(x) for key, x in kwargs.items()}))
+    return stand_in_of(trace, np.arange(*map(known, args), **{key: known(x) for key, x in kwargs.items()}))
 
 
 @meaning(np.linspace)

@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from catad import errors
 from catad.traced.arrays.operators import common_dtype
-from catad.traced.arrays.stand_in import Traced, computed, constant, fresh
+from catad.traced.arrays.stand_in import Traced, computed, fresh, stand_in_of
 from catad.traced.names.moving import along
 from catad.traced.names.shapes import Flat, as_traced, sizes_of
 from catad.traced.recorder import Trace
@@ -258,7 +258,7 @@ def _places(function: Any) -> None:
     """Index arrays that depend on the shape alone."""
 
     def made(trace: Trace, arr: Any, *args: Any, **kwargs: Any) -> Any:
-        return tuple([constant(trace, one) for one in function(np.broadcast_to(0.0, np.shape(arr)), *args, **kwargs)])
+        return tuple([stand_in_of(trace, one) for one in function(np.broadcast_to(0.0, np.shape(arr)), *args, **kwargs)])
 
     meaning(function)(made)
 
