@@ -16,7 +16,7 @@ from catad.category.constant import const
 from catad.category.constructors import constructor, integer
 from catad.category.terms import D
 from catad.category.wiring import Wire
-from catad.linalg.matrices import in_columns, matrices, of_two
+from catad.linalg.matrices import in_columns, matrices
 from catad.linear.families import inverse
 from catad.linear.families.inverses import kind_of_bands
 from catad.linear.families.patterned import Bands, Diagonals, patterned
@@ -55,7 +55,7 @@ def _by_pattern(b: Builder, a: Wire, right: Wire, pattern: Bands, term: D) -> Wi
 
 @linear
 def _solve_banded(b: Builder, x: Any, term: Any) -> Wire:
-    ab, right = of_two(b, x, term)
+    ab, right = in_pattern(b, x, "(ab, b)", 0, term)
     a, (lower, upper) = matrices(b, ab, term), term.parameters["l_and_u"]
     if a.shape[-2] != lower + upper + 1:
         raise errors.SpaceError(errors.wrong_diagonals(a.space, lower, upper, term))
@@ -90,7 +90,7 @@ def solve_banded(l_and_u: tuple[int, int]) -> D:
 
 @linear
 def _solveh_banded(b: Builder, x: Any, term: Any) -> Wire:
-    ab, right = of_two(b, x, term)
+    ab, right = in_pattern(b, x, "(ab, b)", 0, term)
     a = matrices(b, ab, term)
     width = a.shape[-2] - 1
     if width < 0:

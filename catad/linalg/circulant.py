@@ -11,10 +11,10 @@ import numpy as np
 
 from catad import errors
 from catad.category.boxes import Primitive, box
+from catad.category.cartesian import in_pattern
 from catad.category.constructors import constructor
 from catad.category.spaces import Tensor
 from catad.category.terms import D
-from catad.linalg.matrices import of_two
 from catad.linear.families.block import diagonal_block
 from catad.linear.families.contract import contract
 from catad.linear.families.delta import identity
@@ -67,7 +67,7 @@ def _moved(b: Builder, x: Wire, order: tuple[int, ...]) -> Wire:
 
 
 def _solve_circulant(b: Builder, x: Any, term: Any) -> Wire:
-    c, right = of_two(b, x, term)
+    c, right = in_pattern(b, x, "(c, b)", 0, term)
     dtype = widest(floating(c).space, floating(right).space)
     c, right = cast(floating(c), dtype), cast(floating(right), dtype)
     if not c.ndim or not right.ndim or c.shape[-1] != right.shape[0] or not right.shape[0]:

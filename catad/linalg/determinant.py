@@ -49,10 +49,10 @@ def _summed(a: Tensor) -> Structure:
     return delta(axes[:-2], axes, axes, a.shape, a.dtype, a.dtype, a.dtype)
 
 
-def _sign(xp: Any, lu: Any, pivots: Any) -> Any:
-    """The signs of the determinants: of the pivots, and of the interchanges of rows."""
+def _interchanges(xp: Any, lu: Any, pivots: Any) -> Any:
+    """The signs of the interchanges of rows."""
     moved = (pivots != xp.arange(pivots.shape[-1])).sum(axis=-1) % 2
-    return xp.prod(xp.sign(pivots_of(xp, lu)), axis=-1) * (1 - 2 * moved).astype(lu.dtype)
+    return (1 - 2 * moved).astype(lu.dtype)
 
 
 @box
@@ -67,7 +67,8 @@ class LogDet(OfFactors):
         _, lu, pivots = arrays
         with np.errstate(divide="ignore"):
             logs = xp.log(xp.abs(pivots_of(xp, lu)))
-        return _sign(xp, lu, pivots), xp.sum(logs, axis=-1, dtype=lu.dtype)
+        signs = xp.prod(xp.sign(pivots_of(xp, lu)), axis=-1) * _interchanges(xp, lu, pivots)
+        return signs, xp.sum(logs, axis=-1, dtype=lu.dtype)
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
@@ -86,8 +87,7 @@ class Det(OfFactors):
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         _, lu, pivots = arrays
-        moved = (pivots != xp.arange(pivots.shape[-1])).sum(axis=-1) % 2
-        return xp.prod(pivots_of(xp, lu), axis=-1) * (1 - 2 * moved).astype(lu.dtype)
+        return xp.prod(pivots_of(xp, lu), axis=-1) * _interchanges(xp, lu, pivots)
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:

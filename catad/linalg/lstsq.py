@@ -15,13 +15,14 @@ import numpy as np
 
 from catad import errors
 from catad.category.boxes import box
+from catad.category.cartesian import in_pattern
 from catad.category.constant import const
 from catad.category.constructors import constructor
 from catad.category.spaces import Tensor
 from catad.category.terms import D
 from catad.linalg.eigh import Symmetric
-from catad.linalg.matrices import matrices, of_two, square
-from catad.linalg.parts import Decomposition, by_lane, flipped, less, of_shape, place_of, timed, times
+from catad.linalg.matrices import matrices, square
+from catad.linalg.parts import Decomposition, by_lane, flipped, less, of_shape, timed, times
 from catad.linalg.svd import svdvals
 from catad.linear.families.block import assemble, chain, placed, total
 from catad.linear.families.contract import contract
@@ -85,8 +86,9 @@ class Pinv(Decomposition):
 def _require_full(xp: Any, s: Any, large: Any, strange: Any) -> None:
     lost = ~large.all(axis=-1) & ~strange
     if bool(lost.any()):
-        values = s.reshape(-1, s.shape[-1])[int(xp.argmax(lost.reshape(-1)))]
-        raise errors.SolveError(errors.rank_lost([float(x) for x in values], place_of(xp, lost) if lost.ndim else ""))
+        k = int(xp.argmax(lost.reshape(-1)))
+        values, place = s.reshape(-1, s.shape[-1])[k], errors.in_stack(k, lost.shape)
+        raise errors.SolveError(errors.rank_lost([float(x) for x in values], place))
 
 
 def _by_rows(a: Tensor, p: Tensor) -> Placed:
@@ -255,7 +257,7 @@ def least_squares(b: Builder, a: Wire, right: Wire, rtol: Any, term: D) -> tuple
 
 
 def _lstsq(b: Builder, x: Any, term: Any) -> Any:
-    a, right = of_two(b, x, term)
+    a, right = in_pattern(b, x, "(a, b)", 0, term)
     return least_squares(b, matrices(b, a, term), floating(right), term.parameters["rcond"], term)
 
 

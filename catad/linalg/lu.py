@@ -18,7 +18,7 @@ from catad.category.constructors import constructor
 from catad.category.spaces import Tensor
 from catad.category.terms import D
 from catad.linalg.cholesky import masked
-from catad.linalg.matrices import identity_like, in_columns, of_one, of_two, spread, square, swapped, triangle
+from catad.linalg.matrices import identity_like, in_columns, of_one, spread, square, swapped, triangle
 from catad.linalg.parts import Decomposition, over, timed, times
 from catad.linear.families import inverse
 from catad.linear.families.block import chain, placed, total
@@ -112,7 +112,7 @@ Source: F. de Hoog, R. Anderssen & M. Lukas, Differentiation of matrix functiona
 
 def _lu_solve(b: Builder, x: Any, term: Any) -> Wire:
     factors, right = in_pattern(b, x, "(factors, b)", 1, term)
-    packed, pivots = of_two(b, factors, term)
+    packed, pivots = in_pattern(b, factors, "(lu, piv)", 0, term)
     packed, right, trans = square(b, packed, term), floating(right), term.parameters["trans"]
     (permuted,) = b.add(Permuted(widest(packed.space, right.space).name), pivots)
     upper = triangle(b, packed, False)

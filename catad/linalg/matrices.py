@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors, scalar
-from catad.category.cartesian import in_pattern
 from catad.category.constant import const
 from catad.linear.families.contract import contract
 from catad.linear.families.reindex import reshaped
@@ -96,9 +95,3 @@ def in_columns(
 def of_one(name: str, lay: Callable[[Builder, Wire, D], Any], text: str) -> Named:
     """The morphism `ct.linalg.<name>` of a stack of square matrices, with its help."""
     return documented(Named(f"linalg.{name}", lambda b, x, term: lay(b, square(b, x, term), term)), text)
-
-
-def of_two(b: Builder, x: Any, term: D) -> tuple[Any, Any]:
-    """The factors of an argument (a, b)."""
-    first, second = in_pattern(b, x, "(a, b)", 0, term)
-    return first, second

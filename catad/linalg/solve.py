@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from catad import errors
+from catad.category.cartesian import in_pattern
 from catad.category.constructors import constructor
 from catad.category.terms import D
-from catad.linalg.matrices import identity_like, in_columns, of_one, of_two, square, triangle
+from catad.linalg.matrices import identity_like, in_columns, of_one, square, triangle
 from catad.linear.families import inverse
 from catad.vector.deferred import Shaped, linear
 from catad.vector.folds.moments import floating
@@ -24,7 +25,7 @@ ASSUMED |= {"her": "sym", "hermitian": "sym", "upper triangular": "upper", "lowe
 
 @linear
 def _solve(b: Builder, x: Any, term: Any) -> Wire:
-    a, right = of_two(b, x, term)
+    a, right = in_pattern(b, x, "(a, b)", 0, term)
     kind, matrices = ASSUMED[term.parameters["assume_a"]], square(b, a, term)
     if kind in ("lower", "upper"):
         matrices = triangle(b, matrices, kind == "lower")
