@@ -138,7 +138,8 @@ solve_tridiagonal = documented(Named("linalg.solve_tridiagonal", _solve_tridiago
 `ct.linalg.solve_tridiagonal(dl, d, du, b)` has the x with a x = b, dl, d, du being the diagonals of a: below, main and above.
 
 Shapes: dl and du (..., n - 1), d (..., n); b (n,), or (..., n, k) whose leading axes broadcast with theirs. Dtype: the common
-floating one, float64 for integers. Derivative: as of `solve_banded`.
+floating one, float64 for integers.
+Derivative: as of `solve_banded`.
 Errors: `SpaceError` for shapes that do not fit, `SolveError` (a `numpy.linalg.LinAlgError`) for a singular matrix.
 
 >>> import catad as ct, numpy as np
@@ -172,7 +173,8 @@ solve_toeplitz = documented(Named("linalg.solve_toeplitz", _solve_toeplitz), """
 Each diagonal of a has one number. `ct.linalg.solve_toeplitz(c, b)` is that of a symmetric matrix, as of SciPy.
 
 Shapes: c and r (..., n); b (n,), or (..., n, k) whose leading axes broadcast with theirs. Dtype: the common floating one,
-float64 for integers. Derivative: `a^-1 (db - da x)`, to any order, in O(n^2); of da the sums along diagonals alone are made.
+float64 for integers.
+Derivative: `a^-1 (db - da x)`, to any order, in O(n^2); of da the sums along diagonals alone are made.
 Errors: `SpaceError` for shapes that do not fit, `SolveError` (a `numpy.linalg.LinAlgError`) where a leading part of a is
 singular. Source: N. Levinson 1947, as SciPy has it.
 

@@ -162,8 +162,9 @@ def _det(b: Builder, a: Wire, term: Any) -> Wire:
 slogdet = of_one("slogdet", _slogdet, """\
 `ct.linalg.slogdet(a)` has the signs of determinants, and the logarithms of their absolute values.
 
-Shapes: (..., n, n) to a pair of (...). Dtype: that of a, float64 for integers. Derivative: `tr(a^-1 da)`, to any order; that of
-the sign is 0. A singular matrix has the sign 0 and -inf, and no derivative: `SolveError`.
+Shapes: (..., n, n) to a pair of (...). Dtype: that of a, float64 for integers.
+Derivative: `tr(a^-1 da)`, to any order; that of the sign is 0. A singular matrix has the sign 0 and -inf, and no derivative:
+`SolveError`.
 Errors: `SpaceError` for matrices that are not square.
 
 >>> import catad as ct, numpy as np
@@ -173,8 +174,9 @@ Errors: `SpaceError` for matrices that are not square.
 
 det = of_one("det", _det, """`ct.linalg.det(a)` has the determinants of matrices.
 
-Shapes: (..., n, n) to (...). Dtype: that of a, float64 for integers. Derivative: the cofactors, which a singular matrix has, too,
-by its singular values. Second derivatives of a singular matrix are a `SolveError`.
+Shapes: (..., n, n) to (...). Dtype: that of a, float64 for integers.
+Derivative: the cofactors, which a singular matrix has, too, by its singular values. Second derivatives of a singular matrix are a
+`SolveError`.
 Errors: `SpaceError` for matrices that are not square.
 
 >>> import catad as ct, numpy as np

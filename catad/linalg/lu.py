@@ -99,7 +99,8 @@ def _lu_factor(b: Builder, a: Wire, term: Any) -> Any:
 lu_factor = of_one("lu_factor", _lu_factor, """`ct.linalg.lu_factor(a)` has (lu, piv), as `scipy.linalg.lu_factor`.
 
 `lu` has U, and L below its diagonal, whose own diagonal is 1; row i was interchanged with row piv[i].
-Shapes: (..., n, n) to (..., n, n) and (..., n). Dtypes: that of a, float64 for integers; int32. Derivative: to any order.
+Shapes: (..., n, n) to (..., n, n) and (..., n). Dtypes: that of a, float64 for integers; int32.
+Derivative: to any order.
 Errors: `SpaceError` for matrices that are not square; the derivative of a singular matrix raises `SolveError`.
 Source: F. de Hoog, R. Anderssen & M. Lukas, Differentiation of matrix functionals using triangular factorization, 2011.
 

@@ -92,6 +92,15 @@ def in_columns(
     return solved(b, spread(b, a, leading), spread(b, right, leading))
 
 
+def tolerance(given: Any, name: str, least: float = -math.inf) -> float | None:
+    """A parameter that bounds singular values, or None; raises `ArgumentError`."""
+    if given is None:
+        return None
+    if isinstance(given, (bool, np.bool_)) or not isinstance(given, (int, float, np.integer, np.floating)) or not given >= least:
+        raise errors.ArgumentError(errors.no_bound(name, given, least))
+    return float(given)
+
+
 def of_one(name: str, lay: Callable[[Builder, Wire, D], Any], text: str) -> Named:
     """The morphism `ct.linalg.<name>` of a stack of square matrices, with its help."""
     return documented(Named(f"linalg.{name}", lambda b, x, term: lay(b, square(b, x, term), term)), text)

@@ -62,7 +62,8 @@ def inverted(b: Builder, a: Wire) -> Wire:
 
 inv = of_one("inv", lambda b, a, term: inverted(b, a), """`ct.linalg.inv(a)` has the inverses of matrices.
 
-Shapes: (..., n, n) to (..., n, n). Dtype: that of a, float64 for integers. Derivative: `-a^-1 da a^-1`, by one factorisation.
+Shapes: (..., n, n) to (..., n, n). Dtype: that of a, float64 for integers.
+Derivative: `-a^-1 da a^-1`, by one factorisation.
 Errors: `SpaceError` for matrices that are not square, `SolveError` for a singular one.
 
 >>> import catad as ct, numpy as np

@@ -16,7 +16,7 @@ from catad.category.spaces import Tensor
 from catad.category.terms import D
 from catad.linalg.eigh import eigvalsh
 from catad.linalg.lstsq import default_rtol
-from catad.linalg.matrices import identity_like, matrices, square
+from catad.linalg.matrices import identity_like, matrices, square, tolerance
 from catad.linalg.solve import inverted
 from catad.linalg.svd import svdvals
 from catad.linear.families.contract import contract, repeated, zeros
@@ -116,7 +116,7 @@ def cond(p: Order = None) -> D:
 
     Shapes: (..., m, n) to (...); (..., n, n) for norms. Dtype: that of A, float64 for integers. Derivative: to any order. A
     singular matrix has infinity by singular values. Raises `SpaceError` for what is no matrix, or is empty, `SolveError` for the
-    inverse of a singular matrix.
+    inverse of a singular matrix, `ArgumentError` for what is no order.
 
     >>> import catad as ct, numpy as np
     >>> ct.linalg.cond()(np.array([[4.0, 0.0], [0.0, 2.0]]))
@@ -147,13 +147,13 @@ def matrix_rank(rtol: float | None = None, hermitian: bool = False) -> D:
     `rtol` None is max(m, n) times the dtype's eps. With `hermitian`, the lower half of symmetric matrices is read.
 
     Shapes: (..., m, n) to (...), int64. Derivative: 0. Raises `SpaceError` for what is no matrix, `SolveError` where LAPACK does
-    not converge.
+    not converge, `ArgumentError` for an `rtol` that is no number.
 
     >>> import catad as ct, numpy as np
     >>> ct.linalg.matrix_rank()(np.ones((3, 2)))
     np.int64(1)
     """
-    return Shaped(matrix_rank, _matrix_rank, rtol=None if rtol is None else float(rtol), hermitian=bool(hermitian))
+    return Shaped(matrix_rank, _matrix_rank, rtol=tolerance(rtol, "rtol"), hermitian=bool(hermitian))
 
 
 def _matrix_power(b: Builder, x: Any, term: Any) -> Wire:
