@@ -20,7 +20,7 @@ from catad.traced.arrays import layout
 from catad.traced.arrays.masked import Masked
 from catad.traced.arrays.naming import captured
 from catad.traced.arrays.operators import direct
-from catad.traced.arrays.protocols import called, universal
+from catad.traced.arrays.protocols import called, universal, unknown
 from catad.traced.arrays.ragged import Ragged
 from catad.traced.arrays.stand_in import Traced, stand_in_of
 from catad.traced.rewriting.rewrite import rewritten
@@ -168,7 +168,13 @@ def _plain(driver: Driver, function: Any, args: tuple[Any, ...], kwargs: dict[st
     if str(module).partition(".")[0] not in _KEEP_FUNCTIONS and (type(function) is not type or module == "itertools"):
         args = tuple([followed(driver, arg) for arg in args])
         kwargs = {key: followed(driver, arg) for key, arg in kwargs.items()}
-    made = wrapped(driver, function(*args, **kwargs), (*args, *kwargs.values()), getattr(function, "__name__", "a call"))
+    try:
+        made = function(*args, **kwargs)
+    except errors.TraceError as error:
+        if str(module).startswith("scipy.") and any_traced((args, kwargs)):
+            raise unknown(".".join([*str(module).split(".")[:2], getattr(function, "__name__", "")])) from error
+        raise
+    made = wrapped(driver, made, (*args, *kwargs.values()), getattr(function, "__name__", "a call"))
     for one in () if is_known else layout.arrays_in(made):
         layout.forget(one)
     return made

@@ -31,14 +31,14 @@ _TOPICS = {  # what each module of `names/` has entries for: NumPy's names and m
         convolve corrcoef correlate cov cumprod cumsum cumulative_prod cumulative_sum diff ediff1d gradient nancumprod
         nancumsum polyval trapezoid unwrap vander""",
     "linear.fft": """
-        fft fft2 fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft rfft2 rfftn scipy.fft
-        scipy.linalg scipy.signal""",
+        fft fft2 fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft rfft2 rfftn scipy.fft""",
     "joining": """
         append array_split block column_stack concat concatenate delete dsplit dstack hsplit hstack insert split stack
         unstack vsplit vstack""",
     "linear.linalg": "cholesky det inv slogdet solve",
     "linear.decompositions": "cond eigh eigvalsh lstsq matrix_rank pinv qr svd svdvals tensorinv tensorsolve",
     "linear.scipy_linalg": "scipy.linalg",
+    "linear.signal": "scipy.signal",
     "making": f"""
         array asanyarray asarray ascontiguousarray asfortranarray astype can_cast common_type copy copyto empty
         empty_like fill fromfunction full full_like geomspace linspace logspace
