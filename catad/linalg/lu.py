@@ -7,6 +7,7 @@ Source: F. de Hoog, R. Anderssen & M. Lukas, *Differentiation of matrix function
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -75,7 +76,7 @@ class Permuted(Decomposition):
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         (pivots,) = arrays
         n = pivots.shape[-1]
-        flat = pivots.reshape(-1, n)
+        flat = pivots.reshape(math.prod(pivots.shape[:-1]), n)
         rows = xp.broadcast_to(xp.arange(n), flat.shape).copy()
         every = xp.arange(len(flat))
         for k in range(n):

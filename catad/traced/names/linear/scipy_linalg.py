@@ -26,22 +26,25 @@ def _turned(x: Any) -> Any:
     return np.swapaxes(x, -1, -2)
 
 
-def _floats(trace: Trace, a: Any) -> Any:
+_NARROW = "?bBhH"  # booleans and integers of up to 16 bits, for which LAPACK's functions of float32 are taken
+
+
+def _floats(trace: Trace, a: Any, narrow: Any = np.float32) -> Any:
     x = strong(trace, a)
-    return x if x.dtype.kind == "f" else x.astype(np.float64)
+    return x if x.dtype.kind == "f" else x.astype(narrow if x.dtype.char in _NARROW else np.float64)
 
 
-def _square(trace: Trace, a: Any) -> Any:
+def _square(trace: Trace, a: Any, narrow: Any = np.float32) -> Any:
     """A stack of square matrices; raises SciPy's error."""
-    x = np.atleast_2d(_floats(trace, a))
+    x = np.atleast_2d(_floats(trace, a, narrow))
     if x.shape[-1] != x.shape[-2]:
         raise ValueError(f"Expected a square matrix, got a.shape={x.shape}")
     return x
 
 
-def _right(a: Any, right: Any) -> Any:
+def _right(a: Any, right: Any, narrow: Any = np.float32) -> Any:
     """A right-hand side of as many rows; raises SciPy's error."""
-    b = _floats(a.trace_, right)
+    b = _floats(a.trace_, right, narrow)
     if not b.ndim or b.shape[-2 if b.ndim > 1 else -1] != a.shape[-1]:
         raise ValueError(f"incompatible shapes: a.shape={a.shape} and b.shape={b.shape}")
     return b
@@ -64,12 +67,12 @@ def solve(
 ) -> Any:  # fmt: skip
     if assume_a not in (None, "diagonal", "tridiagonal", "banded", *ASSUMED):
         raise ValueError(f"{assume_a} is not a recognized matrix structure")
-    x = _square(trace, a)
+    x = _square(trace, a, np.float64)
     if x.size == 1:
         x = x.reshape(1, 1)
-        y = _floats(trace, b)
+        y = _floats(trace, b, np.float64)
         return _solved(x, y.reshape(1, -1), "gen").reshape(y.shape)
-    y = _right(x, b)
+    y = _right(x, b, np.float64)
     kind = "gen" if assume_a in (None, "diagonal", "tridiagonal", "banded") else ASSUMED[assume_a]
     if assume_a in ("diagonal", "tridiagonal"):
         width = int(assume_a == "tridiagonal")
@@ -120,7 +123,9 @@ def cho_solve(trace: Trace, c_and_lower: Any, b: Any, overwrite_b: bool = False,
 
 
 def lu_factor(trace: Trace, a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    x = _square(trace, a)
+    x = np.atleast_2d(_floats(trace, a))
+    if x.shape[-1] != x.shape[-2]:
+        raise errors.TraceError(errors.lu_of_no_square(x.shape))
     return tuple(several(trace, words.lu_factor, x))
 
 
@@ -213,7 +218,7 @@ def qr(
 
 
 def expm(trace: Trace, A: Any) -> Any:
-    return one_line(trace, words.expm, _square(trace, A))
+    return one_line(trace, words.expm, _square(trace, A, np.float64))
 
 
 def inv(
@@ -226,7 +231,7 @@ def inv(
 
 def det(trace: Trace, a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """In float64 for one matrix."""
-    x = _square(trace, a)
+    x = _square(trace, a, np.float64)
     return one_line(trace, words.det, x.astype(np.float64) if x.ndim == 2 else x)
 
 
@@ -236,7 +241,7 @@ def lstsq(
 ) -> Any:  # fmt: skip
     x, y = _matrix(trace, a), _floats(trace, b)
     if x.ndim != 2 or not 1 <= y.ndim <= 2:
-        raise ValueError("Input array a should be 2D")
+        raise errors.TraceError(errors.unknown_parameter("scipy.linalg.lstsq", "a or b of more than two axes"))
     if x.shape[0] != y.shape[0]:
         raise ValueError(f"Shape mismatch: a and b should have the same number of rows ({x.shape[0]} != {y.shape[0]}).")
     dtype = np.result_type(x.dtype, y.dtype)
@@ -265,7 +270,7 @@ def pinvh(
 
 
 def norm(trace: Trace, a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True) -> Any:
-    x = _floats(trace, a)
+    x = _floats(trace, a, np.float64)
     made = numpys_norm(trace, x, ord, axis, keepdims)
     alone = axis is None and not keepdims and ord in ((None, 2) if x.ndim == 1 else (1, np.inf) if x.ndim == 2 else ())
     return made.astype(np.float64) if alone else made  # BLAS and LAPACK give SciPy a number of Python
@@ -273,19 +278,18 @@ def norm(trace: Trace, a: Any, ord: Any = None, axis: Any = None, keepdims: bool
 
 def block_diag(trace: Trace, *arrs: Any) -> Any:
     parts = [np.atleast_2d(strong(trace, one)) for one in arrs]
-    if any(part.ndim > 2 for part in parts):
-        raise errors.TraceError(errors.unknown_parameter("scipy.linalg.block_diag", "arrs of more than two axes"))
-    dtype, columns = np.result_type(*[part.dtype for part in parts]), [part.shape[1] for part in parts]
-    rows = []
+    dtype, columns = np.result_type(*[part.dtype for part in parts]), [part.shape[-1] for part in parts]
+    leading, rows = np.broadcast_shapes(*[part.shape[:-2] for part in parts]), []
     for k, part in enumerate(parts):
-        beside = [np.zeros((part.shape[0], n), dtype) for n in (sum(columns[:k]), sum(columns[k + 1 :]))]
-        rows.append(np.concatenate([beside[0], part.astype(dtype), beside[1]], axis=1))
-    return np.concatenate(rows, axis=0)
+        whole = np.broadcast_to(part.astype(dtype), (*leading, *part.shape[-2:]))
+        beside = [np.zeros((*whole.shape[:-1], n), dtype) for n in (sum(columns[:k]), sum(columns[k + 1 :]))]
+        rows.append(np.concatenate([beside[0], whole, beside[1]], axis=-1))
+    return np.concatenate(rows, axis=-2)
 
 
 def toeplitz(trace: Trace, c: Any, r: Any = None) -> Any:
-    column = strong(trace, c)
-    row = column if r is None else strong(trace, r)
+    column = np.atleast_1d(strong(trace, c))
+    row = column if r is None else np.atleast_1d(strong(trace, r))
     if column.ndim != 1 or row.ndim != 1:
         raise errors.TraceError(errors.unknown_parameter("scipy.linalg.toeplitz", "c or r that has not one axis"))
     m, n = len(column), len(row)
