@@ -38,6 +38,7 @@ _TOPICS = {  # what each module of `names/` has entries for: NumPy's names and m
     "linear.linalg": "cholesky det inv slogdet solve",
     "linear.decompositions": "cond eigh eigvalsh lstsq matrix_rank pinv qr svd svdvals tensorinv tensorsolve",
     "linear.scipy_linalg": "scipy.linalg",
+    "linear.scipy_matrices": "scipy.linalg",
     "linear.signal": "scipy.signal",
     "making": f"""
         array asanyarray asarray ascontiguousarray asfortranarray astype can_cast common_type copy copyto empty
@@ -223,6 +224,12 @@ def enter_package(function: Any) -> bool:
     for fill in found:
         fill()
     return bool(found)
+
+
+def has_hint(name: str) -> bool:
+    """Whether it is known what to write instead of this very function."""
+    load("hints")
+    return name in HINTS
 
 
 def hint(name: str) -> str:
