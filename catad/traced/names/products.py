@@ -233,7 +233,7 @@ _of_vectors("matvec", False)
 _of_vectors("vecmat", True)
 
 
-matmul_ = meaning(np.linalg.matmul)(lambda trace, x1, x2, /: matmul(trace, x1, x2))
+matmul_ = meaning(np.linalg.matmul)(lambda trace, x1, x2, /: matmul(trace, strong(trace, x1), strong(trace, x2)))
 meaning(np.linalg.tensordot)(lambda trace, x1, x2, /, *, axes=2: tensordot(trace, x1, x2, axes))
 
 
