@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from catad.errors.base import abbreviated, text
 
@@ -35,6 +38,11 @@ def nearly_singular(kind: str, eps: float) -> str:
 
 
 _INSTEAD = "for a solution of least norm, np.linalg.lstsq(L.todense().reshape(L.shape), b.reshape(-1)), where that array fits"
+
+
+def in_stack(k: int, shape: Sequence[int]) -> str:
+    """The k-th matrix of a stack; nothing where there is one alone."""
+    return "" if not shape else f"matrix {[int(i) for i in np.unravel_index(k, tuple(shape))]} of {tuple(shape)}"
 
 
 def singular_matrix(kind: str, n: int, place: str, pivot: int) -> str:

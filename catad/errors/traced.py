@@ -211,6 +211,14 @@ def unknown_parameter(name: str, parameter: str) -> str:
     return text(f"{name} is not traced with the parameter {parameter}", do=f"leave {parameter} out, or write it in other words")
 
 
+def lu_of_no_square(shape: tuple[int, ...]) -> str:
+    return text(
+        "scipy.linalg.lu_factor is traced for square matrices alone",
+        given=f"an array of shape {shape}",
+        do="take p, l, u = scipy.linalg.lu(a), which has the factors as matrices",
+    )
+
+
 def order_of_memory(order: str) -> str:
     return text(
         "the order of entries in memory is not known while the function is traced",

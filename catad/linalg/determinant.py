@@ -51,10 +51,10 @@ def _summed(a: Tensor) -> Structure:
     return delta(axes[:-2], axes, axes, a.shape, a.dtype, a.dtype, a.dtype)
 
 
-def _sign(xp: Any, lu: Any, pivots: Any) -> Any:
-    """The signs of the determinants: of the pivots, and of the interchanges of rows."""
+def _interchanges(xp: Any, lu: Any, pivots: Any) -> Any:
+    """The signs of the interchanges of rows."""
     moved = (pivots != xp.arange(pivots.shape[-1])).sum(axis=-1) % 2
-    return xp.prod(xp.sign(pivots_of(xp, lu)), axis=-1) * (1 - 2 * moved).astype(lu.dtype)
+    return (1 - 2 * moved).astype(lu.dtype)
 
 
 @box
@@ -69,7 +69,8 @@ class LogDet(OfFactors):
         _, lu, pivots = arrays
         with np.errstate(divide="ignore"):
             logs = xp.log(xp.abs(pivots_of(xp, lu)))
-        return _sign(xp, lu, pivots), xp.sum(logs, axis=-1, dtype=lu.dtype)
+        signs = xp.prod(xp.sign(pivots_of(xp, lu)), axis=-1) * _interchanges(xp, lu, pivots)
+        return signs, xp.sum(logs, axis=-1, dtype=lu.dtype)
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
@@ -88,8 +89,7 @@ class Det(OfFactors):
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         _, lu, pivots = arrays
-        moved = (pivots != xp.arange(pivots.shape[-1])).sum(axis=-1) % 2
-        return xp.prod(pivots_of(xp, lu), axis=-1) * (1 - 2 * moved).astype(lu.dtype)
+        return xp.prod(pivots_of(xp, lu), axis=-1) * _interchanges(xp, lu, pivots)
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
@@ -164,8 +164,9 @@ def _det(b: Builder, a: Wire, term: Any) -> Wire:
 slogdet = of_one("slogdet", _slogdet, """\
 `ct.linalg.slogdet(a)` has the signs of determinants, and the logarithms of their absolute values.
 
-Shapes: (..., n, n) to a pair of (...). Dtype: that of a, float64 for integers. Derivative: `tr(a^-1 da)`, to any order; that of
-the sign is 0. A singular matrix has the sign 0 and -inf, and no derivative: `SolveError`.
+Shapes: (..., n, n) to a pair of (...). Dtype: that of a, float64 for integers.
+Derivative: `tr(a^-1 da)`, to any order; that of the sign is 0. A singular matrix has the sign 0 and -inf, and no derivative:
+`SolveError`.
 Errors: `SpaceError` for matrices that are not square.
 
 >>> import catad as ct, numpy as np
@@ -175,8 +176,9 @@ Errors: `SpaceError` for matrices that are not square.
 
 det = of_one("det", _det, """`ct.linalg.det(a)` has the determinants of matrices.
 
-Shapes: (..., n, n) to (...). Dtype: that of a, float64 for integers. Derivative: the cofactors, which a singular matrix has, too,
-by its singular values. Second derivatives of a singular matrix are a `SolveError`.
+Shapes: (..., n, n) to (...). Dtype: that of a, float64 for integers.
+Derivative: the cofactors, which a singular matrix has, too, by its singular values. Second derivatives of a singular matrix are a
+`SolveError`.
 Errors: `SpaceError` for matrices that are not square.
 
 >>> import catad as ct, numpy as np

@@ -13,7 +13,6 @@ from catad.category.spaces import Tensor
 from catad.linear.families.block import chain, placed, total
 from catad.linear.families.delta import Delta, delta, identity
 from catad.linear.families.inverse import Inverse, stacked
-from catad.linear.solving import factors
 from catad.linear.structure import Placed, Structure
 from catad.values.stream_capture import check_not_captured
 
@@ -107,8 +106,3 @@ def by_lane(xp: Any, found: Callable[[Any], Arrays], a: Any, read: Any = None) -
     if clean:
         return tuple(made)
     return tuple([xp.where(good.reshape(good.shape + (1,) * (x.ndim - good.ndim)), x, np.nan) for x in made])
-
-
-def place_of(xp: Any, bad: Any) -> str:
-    """The first matrix of a stack that is flagged, as messages name it."""
-    return factors.place_of(int(xp.argmax(bad.reshape(-1))), bad.shape)

@@ -11,10 +11,11 @@ import numpy as np
 
 from catad import errors
 from catad.category.boxes import Primitive, box
+from catad.category.cartesian import in_pattern
 from catad.category.constructors import constructor
 from catad.category.spaces import Tensor
 from catad.category.terms import D
-from catad.linalg.matrices import identity_like, in_columns, of_one, of_two, square, triangle
+from catad.linalg.matrices import identity_like, in_columns, of_one, square, triangle
 from catad.linalg.parts import timed, times
 from catad.linear.families import inverse
 from catad.linear.families.block import chain
@@ -33,7 +34,7 @@ ASSUMED |= {"her": "sym", "hermitian": "sym", "upper triangular": "upper", "lowe
 
 @linear
 def _solve(b: Builder, x: Any, term: Any) -> Wire:
-    a, right = of_two(b, x, term)
+    a, right = in_pattern(b, x, "(a, b)", 0, term)
     kind, matrices = ASSUMED[term.parameters["assume_a"]], square(b, a, term)
     if kind in ("lower", "upper"):
         matrices = triangle(b, matrices, kind == "lower")
@@ -103,7 +104,8 @@ def inverted(b: Builder, a: Wire) -> Wire:
 
 inv = of_one("inv", lambda b, a, term: inverted(b, a), """`ct.linalg.inv(a)` has the inverses of matrices.
 
-Shapes: (..., n, n) to (..., n, n). Dtype: that of a, float64 for integers. Derivative: `-a^-1 da a^-1`, by one factorisation.
+Shapes: (..., n, n) to (..., n, n). Dtype: that of a, float64 for integers.
+Derivative: `-a^-1 da a^-1`, by one factorisation.
 Errors: `SpaceError` for matrices that are not square, `SolveError` for a singular one.
 
 >>> import catad as ct, numpy as np

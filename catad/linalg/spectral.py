@@ -16,10 +16,11 @@ from catad.category.spaces import Tensor
 from catad.category.terms import D
 from catad.linalg.eigh import eigvalsh
 from catad.linalg.lstsq import default_rtol
-from catad.linalg.matrices import identity_like, matrices, square
+from catad.linalg.matrices import identity_like, matrices, square, tolerance
 from catad.linalg.solve import inverted
 from catad.linalg.svd import svdvals
 from catad.linear.families.contract import contract, repeated, zeros
+from catad.linear.families.inverse import Factor
 from catad.linear.families.reindex import reshaped
 from catad.linear.structure import cast
 from catad.scalar import apply, const, param
@@ -94,12 +95,22 @@ def _cond(b: Builder, x: Any, term: Any) -> Wire:
         ends = [_entry(b, s, k) for k in (0, s.shape[-1] - 1)]
         made = of_wires(b, apply("div", param(0), param(1)), *(ends if order != -2 else ends[::-1]))
     else:
-        a = square(b, a, term)
-        both = [_norm_of(b, one, order, term) for one in (a, cast(inverted(b, a), a.dtype))]
-        made = of_wires(b, apply("mul", param(0), param(1)), *both)
+        regular, singular = _regular(b, square(b, a, term))
+        both = [_norm_of(b, one, order, term) for one in (a, cast(inverted(b, regular), a.dtype))]
+        made = of_wires(b, apply("select", param(2), const(np.inf), apply("mul", param(0), param(1))), *both, singular)
     strange = summed(b, of_wires(b, apply("mul", param(0), const(0.0)), a), (a.ndim - 2, a.ndim - 1))  # NaN beside NaN
     none = apply("and", apply("ne", param(0), param(0)), apply("eq", param(1), param(1)))
     return of_wires(b, apply("select", none, const(np.inf), param(0)), made, strange)
+
+
+def _regular(b: Builder, a: Wire) -> tuple[Wire, Wire]:
+    """The matrices, identities in place of singular ones, and which are singular."""
+    (lu, _), *axes, i = b.add(Factor("general"), a), *range(a.ndim - 1)
+    pivots = contract(b, [(*axes, i, i)], [lu], (*axes, i), a.shape[:-1])
+    zero = of_wires(b, apply("select", apply("eq", param(0), const(0.0)), const(1.0), const(0.0)), pivots)
+    singular = of_wires(b, apply("gt", param(0), const(0.0)), summed(b, zero, (i,)))
+    flag = repeated(b, singular, axes, a.shape)
+    return of_wires(b, apply("select", param(2), param(1), param(0)), a, identity_like(b, a), flag), singular
 
 
 def _norm_of(b: Builder, a: Wire, order: Any, term: Any) -> Wire:
@@ -115,8 +126,8 @@ def cond(p: Order = None) -> D:
     else the order of a norm of matrices ("fro", "nuc", 1, -1, `inf`, `-inf`), of A and of its inverse.
 
     Shapes: (..., m, n) to (...); (..., n, n) for norms. Dtype: that of A, float64 for integers. Derivative: to any order. A
-    singular matrix has infinity by singular values. Raises `SpaceError` for what is no matrix, or is empty, `SolveError` for the
-    inverse of a singular matrix.
+    singular matrix has infinity. Raises `SpaceError` for what is no matrix, or is empty, `SolveError` where LAPACK does not
+    converge, `ArgumentError` for what is no order.
 
     >>> import catad as ct, numpy as np
     >>> ct.linalg.cond()(np.array([[4.0, 0.0], [0.0, 2.0]]))
@@ -147,13 +158,13 @@ def matrix_rank(rtol: float | None = None, hermitian: bool = False) -> D:
     `rtol` None is max(m, n) times the dtype's eps. With `hermitian`, the lower half of symmetric matrices is read.
 
     Shapes: (..., m, n) to (...), int64. Derivative: 0. Raises `SpaceError` for what is no matrix, `SolveError` where LAPACK does
-    not converge.
+    not converge, `ArgumentError` for an `rtol` that is no number.
 
     >>> import catad as ct, numpy as np
     >>> ct.linalg.matrix_rank()(np.ones((3, 2)))
     np.int64(1)
     """
-    return Shaped(matrix_rank, _matrix_rank, rtol=None if rtol is None else float(rtol), hermitian=bool(hermitian))
+    return Shaped(matrix_rank, _matrix_rank, rtol=tolerance(rtol, "rtol"), hermitian=bool(hermitian))
 
 
 def _matrix_power(b: Builder, x: Any, term: Any) -> Wire:

@@ -181,8 +181,8 @@ def _svdvals(b: Builder, x: Any, term: Any) -> Wire:
 
 svdvals = documented(Named("linalg.svdvals", _svdvals), """`ct.linalg.svdvals(a)` has the singular values, in descending order.
 
-Shapes: (..., m, n) to (..., min(m, n)). Dtype: that of a, float64 for integers. Derivative: to any order, `diag(U' da V)`; of
-equal ones, and of 0, it is one of several. Matrices with NaN or infinity have NaN.
+Shapes: (..., m, n) to (..., min(m, n)). Dtype: that of a, float64 for integers. Matrices with NaN or infinity have NaN.
+Derivative: to any order, `diag(U' da V)`; of equal ones, and of 0, it is one of several.
 Errors: `SpaceError` for what is no matrix, `SolveError` where LAPACK does not converge.
 
 >>> import catad as ct, numpy as np

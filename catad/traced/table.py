@@ -31,14 +31,15 @@ _TOPICS = {  # what each module of `names/` has entries for: NumPy's names and m
         convolve corrcoef correlate cov cumprod cumsum cumulative_prod cumulative_sum diff ediff1d gradient nancumprod
         nancumsum polyval trapezoid unwrap vander""",
     "linear.fft": """
-        fft fft2 fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft rfft2 rfftn scipy.fft
-        scipy.linalg scipy.signal""",
+        fft fft2 fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft rfft2 rfftn scipy.fft""",
     "joining": """
         append array_split block column_stack concat concatenate delete dsplit dstack hsplit hstack insert split stack
         unstack vsplit vstack""",
     "linear.linalg": "cholesky det inv slogdet solve",
     "linear.decompositions": "cond eigh eigvalsh lstsq matrix_rank pinv qr svd svdvals tensorinv tensorsolve",
     "linear.scipy_linalg": "scipy.linalg",
+    "linear.scipy_matrices": "scipy.linalg",
+    "linear.signal": "scipy.signal",
     "making": f"""
         arange array asanyarray asarray ascontiguousarray asfortranarray astype can_cast common_type copy copyto empty
         empty_like fill fromfunction full full_like geomspace linspace logspace
@@ -224,6 +225,12 @@ def enter_package(function: Any) -> bool:
     for fill in found:
         fill()
     return bool(found)
+
+
+def has_hint(name: str) -> bool:
+    """Whether it is known what to write instead of this very function."""
+    load("hints")
+    return name in HINTS
 
 
 def hint(name: str) -> str:

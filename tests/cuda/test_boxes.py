@@ -128,6 +128,7 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "Complement": (ct.linalg.svd(), (X,)),
     "Concatenate": (Concatenate(0, 2), (X, Y)),
     "Constant": (ct.fork(ct.id, ct.const(X)), (LINE,)),
+    "ColumnPivots": (ct.linalg.qr(pivoting=True), (X,)),
     "Cofactors": (ct.grad(ct.linalg.det), (POSITIVE,)),
     "Contract": (ct.matmul, (X, Y.T.copy())),
     "Counted": (ct.while_loop(ct.sum() >> ct.map(lambda s: s * s > 1.0), 0.5 * ct.id), (LINE,)),

@@ -73,11 +73,6 @@ def _on_device(name: str) -> Any:
     return call
 
 
-def place_of(k: int, shape: Sequence[int]) -> str:
-    """The matrix of a stack as messages name it."""
-    return "" if not shape else f"matrix {[int(i) for i in np.unravel_index(k, tuple(shape))]} of {tuple(shape)}"
-
-
 # -- LU
 
 
@@ -150,7 +145,7 @@ def require_pivots(xp: Any, lu: Any, kind: str) -> None:
     if bool(zeros.any()):
         first = int(xp.argmax(zeros.reshape(-1)))
         k, pivot = divmod(first, lu.shape[-1])
-        raise errors.SolveError(errors.singular_matrix(kind, lu.shape[-1], place_of(k, lu.shape[:-2]), pivot))
+        raise errors.SolveError(errors.singular_matrix(kind, lu.shape[-1], errors.in_stack(k, lu.shape[:-2]), pivot))
 
 
 def _lu_solve(xp: Any, a: Any, factors: Arrays, b: Any, turned: bool) -> Any:
@@ -253,7 +248,7 @@ def _where_positive(xp: Any, stack: Any, made: Any, infos: Any, shape: Sequence[
         bad = failed & ~strange
         if bool(bad.any()):
             k = int(xp.argmax(bad))
-            raise errors.SolveError(errors.not_positive(stack.shape[-1], place_of(k, shape), int(infos[k]) - 1))
+            raise errors.SolveError(errors.not_positive(stack.shape[-1], errors.in_stack(k, shape), int(infos[k]) - 1))
         made = xp.where((failed & strange)[:, None, None], xp.tril(xp.full_like(made, np.nan)), made)
     return made
 
@@ -310,7 +305,7 @@ def _symmetric(xp: Any, a: Any) -> Arrays:
         found, pivots[k], info = sytrf(one.T, lower=0)
         made[k] = found.T
         if info > 0:
-            raise errors.SolveError(errors.singular_matrix("symmetric", a.shape[-1], place_of(k, a.shape[:-2]), info - 1))
+            raise errors.SolveError(errors.singular_matrix("symmetric", a.shape[-1], errors.in_stack(k, a.shape[:-2]), info - 1))
     return made.reshape(a.shape), pivots.reshape(a.shape[:-1])
 
 

@@ -15,16 +15,6 @@ from functools import cache
 
 
 @cache
-def available() -> bool:
-    """True where there is a BLAS to call, which is SciPy's.
-
-    >>> available() in (True, False)
-    True
-    """
-    return importlib.util.find_spec("scipy") is not None
-
-
-@cache
 def address(name: str) -> int:
     """The address of a function that takes all its arguments by reference, with integers of 32 bits.
 

@@ -47,8 +47,6 @@ def writer(box: Primitive, read: Arrays) -> Write | None:
         return None
     if isinstance(box, LogDet | Det):
         return _determinant if n <= DIAGONAL else None
-    if n > SMALL and not blas.available():
-        return None
     if isinstance(box, Factor):
         return {"general": _lu, "pos": _cholesky}.get(box.kind)
     if isinstance(box, Solved):

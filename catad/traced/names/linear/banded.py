@@ -1,4 +1,4 @@
-"""`scipy.linalg`: systems with few diagonals, or with one number on each, entered when the first of its functions is called."""
+"""`scipy.linalg`: systems with few diagonals or with one number on each; entered when the first is called."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from catad import errors
 from catad import linalg as words
 from catad.traced.arrays.stand_in import Traced, computed, fresh
+from catad.traced.names.linear.decompositions import number
 from catad.traced.names.shapes import as_traced
 from catad.traced.names.sums import one_line, strong
 from catad.traced.recorder import Trace
@@ -59,10 +61,20 @@ def _fitting(matrix: Traced, right: Any) -> Any:
     return b
 
 
+def solve_circulant(
+    trace: Trace, c: Any, b: Any, singular: str = "raise", tol: Any = None, caxis: int = -1, baxis: int = 0, outaxis: int = 0
+) -> Any:
+    if singular != "raise":
+        raise errors.TraceError(errors.unknown_parameter("scipy.linalg.solve_circulant", "singular"))
+    column, right = np.moveaxis(strong(trace, c), caxis, -1), np.moveaxis(strong(trace, b), baxis, 0)
+    word = words.solve_circulant(number(trace, tol, "scipy.linalg.solve_circulant"))
+    return np.moveaxis(one_line(trace, word, column, right), 0, outaxis)
+
+
 @of_package("scipy.linalg")
 def enter() -> None:
     """Enter the functions into the tables."""
     import scipy.linalg
 
-    for made in (solve_banded, solveh_banded, solve_toeplitz):
+    for made in (solve_banded, solveh_banded, solve_toeplitz, solve_circulant):
         meaning_anywhere(getattr(scipy.linalg, made.__name__))(made)
