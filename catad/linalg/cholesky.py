@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catad.category.boxes import Primitive, box
+from catad.category.boxes import box
 from catad.category.constant import const
 from catad.category.constructors import constructor
 from catad.category.spaces import Tensor
 from catad.category.terms import D
 from catad.linalg.matrices import square, swapped
-from catad.linalg.parts import flipped
+from catad.linalg.pairs import decomposed
+from catad.linalg.parts import Decomposition, flipped, halves, in_blocks, kind_of
 from catad.linear.families.block import chain, total
 from catad.linear.families.delta import delta
 from catad.linear.families.inverse import Inverse, stacked
@@ -43,11 +44,10 @@ def symmetrised(a: Tensor) -> Placed:
 
 
 @box
-class Cholesky(Primitive):
+class Cholesky(Decomposition):
     """The lower factors of a stack of matrices (..., n, n), of which the lower halves are read."""
 
-    arity = 1
-    vectorized = True
+    pair: bool = False
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return ins
@@ -57,10 +57,11 @@ class Cholesky(Primitive):
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
         (a,) = outs
-        n = a.shape[-1]
-        left, half = Inverse(stacked(a, (n,)), "lower"), np.tril(np.ones((n, n)), -1) + 0.5 * np.eye(n)
+        n = halves(a.shape[-1], self.pair)
+        half = in_blocks(np.tril(np.ones((n, n)), -1) + 0.5 * np.eye(n), self.pair)
+        left = Inverse(stacked(a, a.shape[-1:]), kind_of("lower", self.pair))
         on_both_sides: list[Placed] = [(left, (0,)), (flipped(a), ()), (left, (0,)), (flipped(a), ())]
-        structure = chain([symmetrised(a), *on_both_sides, (masked(a), (1,)), (stacked(a, (n,)), (0,))])
+        structure = chain([symmetrised(a), *on_both_sides, (masked(a), (1,)), (stacked(a, a.shape[-1:]), (0,))])
 
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
             return [results[0], wires[0].builder.apply(const(half.astype(a.dtype)), ())]
@@ -70,15 +71,12 @@ class Cholesky(Primitive):
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return work("pos", ins[0])
 
-    def carried(self, size: int) -> Cholesky:
-        return self
 
-
-def _cholesky(b: Builder, x: Any, term: Any) -> Wire:
+def _cholesky(b: Builder, x: Any, term: Any) -> Any:
     a = square(b, x, term)
     if term.parameters["upper"]:
-        return swapped(b, b.add(Cholesky(), swapped(b, a))[0])
-    return b.add(Cholesky(), a)[0]
+        return swapped(b, decomposed(b, Cholesky(), swapped(b, a))[0])
+    return decomposed(b, Cholesky(), a)[0]
 
 
 @constructor()

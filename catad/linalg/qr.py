@@ -20,8 +20,9 @@ from catad.category.spaces import Tensor
 from catad.category.terms import D
 from catad.linalg.cholesky import masked
 from catad.linalg.complement import completed
-from catad.linalg.matrices import matrices
-from catad.linalg.parts import Decomposition, flipped, less, of_shape, over, timed, times
+from catad.linalg.matrices import matrices, product, swapped
+from catad.linalg.pairs import Pair, decomposed, on_parts
+from catad.linalg.parts import Decomposition, flipped, halves, in_blocks, less, of_shape, over, timed, times
 from catad.linear.families.block import assemble, chain, placed, total
 from catad.linear.families.contract import contract
 from catad.linear.families.delta import identity
@@ -40,6 +41,9 @@ MODES = ("reduced", "complete", "r")
 class Qr(Decomposition):
     """Q (..., m, n) and R (..., n, n) of a stack of matrices (..., m, n) with m >= n."""
 
+    pair: bool = False
+    gives = "mm"
+
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         n = ins[0].shape[-1]
         return ins[0], of_shape(ins[0], n, n)
@@ -52,20 +56,23 @@ class Qr(Decomposition):
         q, r = outs
         n = r.shape[-1]
         turned = times(q, q, turned=True)
-        m: list[Placed] = [(turned, (0,)), *over(r, r, 1)]
+        m: list[Placed] = [(turned, (0,)), *over(r, r, 1, self.pair)]
         skew: Placed = total([(identity(r), ()), (flipped(r, -1.0), ())]), ()
         o: list[Placed] = [*m, (masked(r), (2,)), skew]
         of_q = [placed(chain, [*o, (times(q, r), (0,))])]
         if q.shape[-2] > n:
             beside = less(q, [(turned, (0,)), (times(q, r, factor=-1.0), (0,))])
-            of_q.append(placed(chain, [*over(q, r, 1), beside]))
+            of_q.append(placed(chain, [*over(q, r, 1, self.pair), beside]))
         of_r = placed(total, [placed(chain, [(turned, (0,))]), placed(chain, [*o, (timed(r, r, factor=-1.0), (1,))])])
         rows = [[placed(total, of_q)], [placed(chain, [of_r, (masked(r), (3,))])]]
-        lower = np.tril(np.ones((n, n), r.dtype), -1)
+        lower = np.tril(np.ones((halves(n, self.pair),) * 2, r.dtype), -1)
+        below, upper = in_blocks(lower, self.pair), in_blocks(1 - lower, self.pair)
+        if self.pair:  # R has a real diagonal, so O has the imaginary one of M
+            below[n // 2 :, : n // 2] += np.eye(n // 2, dtype=r.dtype)
 
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
             b = wires[0].builder
-            return [*results, b.apply(const(lower), ()), b.apply(const(1 - lower), ())]
+            return [*results, b.apply(const(below), ()), b.apply(const(upper), ())]
 
         return Rule(assemble(rows, ins, outs, (q, r, *[Tensor((n, n), r.dtype)] * 2)), coefficients)
 
@@ -73,17 +80,21 @@ class Qr(Decomposition):
         return 2 * ins[0].size * ins[0].shape[-1]
 
 
-def reduced(b: Builder, a: Wire) -> tuple[Wire, Wire]:
+def reduced(b: Builder, a: Any) -> tuple[Any, Any]:
     """Q (..., m, k) and R (..., k, n)."""
     m, n = a.shape[-2:]
     if m >= n:
-        q, r = b.add(Qr(), a)
+        q, r = decomposed(b, Qr(), a)
         return q, r
-    q, r = b.add(Qr(), piece(b, a, a.ndim - 1, 0, m))
+    last = a.ndim - 1
+    q, r = decomposed(b, Qr(), on_parts(lambda part: piece(b, part, last, 0, m), a))
+    rest = on_parts(lambda part: piece(b, part, last, m, n), a)
+    if isinstance(a, Pair):
+        made = product(b, swapped(b, q), rest)
+        return q, Pair(*[b.apply(concatenate(last), both) for both in zip(r, made, strict=True)])
     *axes, i, j, k = range(a.ndim + 1)
-    rest = piece(b, a, a.ndim - 1, m, n)
     made = contract(b, [(*axes, i, j), (*axes, i, k)], [q, rest], (*axes, j, k), (*a.shape[:-2], m, m, n - m))
-    return q, b.apply(concatenate(a.ndim - 1), (r, made))
+    return q, b.apply(concatenate(last), (r, made))
 
 
 def _qr(b: Builder, x: Any, term: Any) -> Any:
@@ -91,7 +102,7 @@ def _qr(b: Builder, x: Any, term: Any) -> Any:
     q, r = reduced(b, a)
     if mode == "complete" and a.shape[-2] > a.shape[-1]:
         q = completed(b, a, q, "qr")
-        r = b.apply(pad(0, a.shape[-2] - a.shape[-1], axis=a.ndim - 2), r)
+        r = on_parts(lambda part: b.apply(pad(0, a.shape[-2] - a.shape[-1], axis=a.ndim - 2), part), r)
     return r if mode == "r" else (q, r)
 
 

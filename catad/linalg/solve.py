@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 from catad import errors
 from catad.category.constructors import constructor
 from catad.category.terms import D
-from catad.linalg.matrices import identity_like, in_columns, of_one, of_two, square, triangle
+from catad.linalg.matrices import identity_like, in_columns, of_one, of_two, square, swapped, triangle
+from catad.linalg.pairs import Array, Pair, as_pair, columns, of_columns, real_form
+from catad.linalg.parts import kind_of
 from catad.linear.families import inverse
+from catad.linear.solving.complex_factors import of_complex
 from catad.vector.deferred import Shaped, linear
 from catad.vector.folds.moments import floating
 
@@ -23,12 +26,24 @@ ASSUMED |= {"her": "sym", "hermitian": "sym", "upper triangular": "upper", "lowe
 
 
 @linear
-def _solve(b: Builder, x: Any, term: Any) -> Wire:
-    a, right = of_two(b, x, term)
+def _solve(b: Builder, x: Any, term: Any) -> Any:
+    a, right = of_two(b, x, term, True)
     kind, matrices = ASSUMED[term.parameters["assume_a"]], square(b, a, term)
     if kind in ("lower", "upper"):
         matrices = triangle(b, matrices, kind == "lower")
-    return in_columns(b, matrices, floating(right), term, lambda b, a, right: inverse.solve(b, a, right, kind))
+    pair = isinstance(matrices, Pair) or isinstance(right, tuple)
+    if pair and kind == "sym":  # complex matrices have LU, of the matrix whose lower half is read
+        matrices, kind = _mirrored(b, as_pair(b, matrices, term), term.parameters["assume_a"][:3] == "her"), "general"
+    right = as_pair(b, right, term) if isinstance(right, tuple) else floating(right)
+    return in_columns(b, matrices, right, term, lambda b, a, right: inverse.solve(b, a, right, kind_of(kind, pair)))
+
+
+def _mirrored(b: Builder, a: Pair, hermitian: bool) -> Pair:
+    """The symmetric or Hermitian matrices whose lower halves are given."""
+    lower, above = triangle(b, a, True), swapped(b, triangle(b, a, True, strict=True))
+    if hermitian:
+        return Pair(lower.re + above.re, triangle(b, a, True, strict=True).im + above.im)
+    return Pair(lower.re + above.re, lower.im - above.im)
 
 
 @constructor()
@@ -54,9 +69,12 @@ def solve(assume_a: str = "gen") -> D:
     return Shaped(solve, _solve, assume_a=assume_a)
 
 
-def inverted(b: Builder, a: Wire) -> Wire:
+def inverted(b: Builder, a: Array) -> Array:
     """The inverses of a stack."""
-    return inverse.solve(b, a, identity_like(b, a))
+    if not isinstance(a, Pair):
+        return inverse.solve(b, a, identity_like(b, a))
+    made = inverse.solve(b, real_form(b, a), columns(b, identity_like(b, a), a.ndim - 2), of_complex("general"))
+    return of_columns(b, made, a.ndim - 2)
 
 
 inv = of_one("inv", lambda b, a, term: inverted(b, a), """`ct.linalg.inv(a)` has the inverses of matrices.
