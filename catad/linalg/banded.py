@@ -42,7 +42,8 @@ def _with_columns(b: Builder, a: Wire, right: Wire, term: D, solved: Callable[[B
             return solved(b, a, right)
         return reshaped(b, solved(b, a, reshaped(b, right, (*right.shape, 1))), right.shape)
 
-    return in_columns(b, a, right, term, wide)
+    made: Wire = in_columns(b, a, right, term, wide)
+    return made
 
 
 def _by_pattern(b: Builder, a: Wire, right: Wire, pattern: Bands, term: D) -> Wire:

@@ -19,7 +19,7 @@ from catad.vector.deferred import Shaped, linear
 from catad.vector.folds.moments import floating
 
 if TYPE_CHECKING:
-    from catad.category.wiring import Builder, Wire
+    from catad.category.wiring import Builder
 
 ASSUMED = {"gen": "general", "general": "general", "pos": "pos", "positive definite": "pos", "sym": "sym", "symmetric": "sym"}
 ASSUMED |= {"her": "sym", "hermitian": "sym", "upper triangular": "upper", "lower triangular": "lower"}

@@ -118,6 +118,7 @@ FUNCTIONS, PYTHON, METHODS, UFUNC_METHODS, INSTANCES, ITEMS, SPECIAL = (Table() 
 MASKED_METHODS: frozenset[str] = frozenset(("sum", "mean", "any", "all", "astype", "copy", "round", "clip"))
 SHARING: set[Any] = set()
 SCATTERED: set[Callable[..., Any]] = set()  # meanings of functions that give arrays in another order than C, also of such
+COMPLEX_TOO: set[Callable[..., Any]] = set()  # meanings that take complex stand-ins as they are
 OWN_ORDER: set[Callable[..., Any]] = set()  # meanings that say themselves how their results lie in memory
 
 

@@ -17,7 +17,8 @@ from catad.traced.arrays.stand_in import Traced, View, computed, fresh, var_of
 from catad.traced.names.sums import axes_of, one_line, strong
 from catad.traced.names.universal import lines
 from catad.traced.recorder import Trace
-from catad.traced.table import meaning, method, python_meaning, scattered
+from catad.traced.table import COMPLEX_TOO, meaning, method, python_meaning, scattered
+from catad.values.complex_numbers import is_complex
 from catad.vector.folds.contract import einsum
 from catad.vector.folds.norm import norm as norm_word
 from catad.vector.indexing.keys import arg
@@ -248,7 +249,7 @@ def crosses(trace: Trace, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 @meaning(np.linalg.matrix_power)
 def matrix_power(trace: Trace, a: Any, n: Any) -> Any:
-    x, n = strong(trace, a), n.__index__()
+    x, n = a if is_complex(a) else strong(trace, a), n.__index__()
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
     if n < 0:
@@ -262,6 +263,9 @@ def matrix_power(trace: Trace, a: Any, n: Any) -> Any:
         n //= 2
         square = matmul(trace, square, square) if n else square
     return made.copy() if made is x else made
+
+
+COMPLEX_TOO.add(matrix_power)
 
 
 def _norm(trace: Trace, x: Any, order: Any, axis: Any, keepdims: bool) -> Any:

@@ -13,22 +13,18 @@ import numpy as np
 from catad import errors
 from catad import linalg as words
 from catad.linalg.solve import ASSUMED
-from catad.traced.arrays.stand_in import computed, fresh
+from catad.traced.arrays.stand_in import computed
 from catad.traced.names.linear.decompositions import number
-from catad.traced.names.linear.linalg import several
-from catad.traced.names.products import norm as numpys_norm
-from catad.traced.names.sums import one_line, strong
+from catad.traced.names.linear.linalg import adjoint, numbers, one_line, result, several, variables
+from catad.traced.pairs.stand_in import Complex
 from catad.traced.recorder import Trace
-from catad.traced.table import meaning_anywhere, of_package
-
-
-def _turned(x: Any) -> Any:
-    return np.swapaxes(x, -1, -2)
+from catad.traced.table import COMPLEX_TOO, meaning_anywhere, of_package
+from catad.values.complex_numbers import is_complex
 
 
 def _floats(trace: Trace, a: Any) -> Any:
-    x = strong(trace, a)
-    return x if x.dtype.kind == "f" else x.astype(np.float64)
+    x = numbers(trace, a)
+    return x if x.dtype.kind in "fc" else x.astype(np.float64)
 
 
 def _square(trace: Trace, a: Any) -> Any:
@@ -54,6 +50,14 @@ def _unsupported(name: str, **given: Any) -> None:
             raise errors.TraceError(errors.unknown_parameter(f"scipy.linalg.{name}", parameter))
 
 
+def _whole(half: Any, symmetric: bool = False) -> Any:
+    """The Hermitian matrix, or the symmetric one, whose lower half is given; zeros are above it."""
+    below = np.tril(half, -1)
+    if symmetric or not is_complex(half):
+        return half + np.matrix_transpose(below)
+    return Complex(half.re, below.im) + adjoint(below)
+
+
 def _solved(a: Any, b: Any, kind: str) -> Any:
     return one_line(a.trace_, words.solve(kind), a, b)
 
@@ -75,13 +79,14 @@ def solve(
         width = int(assume_a == "tridiagonal")
         x = np.tril(np.triu(x, -width), width)
     if kind in ("pos", "sym"):
-        half = np.tril(x) if lower else _turned(np.triu(x))
-        return _solved(half + _turned(np.tril(half, -1)), y, kind)
+        plain = assume_a in ("sym", "symmetric")
+        half = np.tril(x) if lower else np.matrix_transpose(np.triu(x)) if plain else adjoint(np.triu(x))
+        return _solved(_whole(half, plain), y, str(assume_a))
     named = {"lower": "lower triangular", "upper": "upper triangular"}
     if not transposed:
         return _solved(x, y, named.get(kind, "gen"))
     other = {"lower": "upper triangular", "upper": "lower triangular"}
-    return _solved(_turned(x), y, other.get(kind, "gen"))
+    return _solved(np.matrix_transpose(x), y, other.get(kind, "gen"))
 
 
 def solve_triangular(
@@ -96,7 +101,7 @@ def solve_triangular(
     if unit_diagonal:
         x = (np.tril(x, -1) if lower else np.triu(x, 1)) + np.eye(x.shape[-1], dtype=x.dtype)
     if trans:
-        x, lower = _turned(x), not lower
+        x, lower = adjoint(x) if trans == 2 else np.matrix_transpose(x), not lower
     return _solved(x, y, "lower triangular" if lower else "upper triangular")
 
 
@@ -115,7 +120,7 @@ def cho_solve(trace: Trace, c_and_lower: Any, b: Any, overwrite_b: bool = False,
     c, lower = c_and_lower
     x = _square(trace, c)
     y = _right(x, b)
-    first, second = (x, _turned(x)) if lower else (_turned(x), x)
+    first, second = (x, adjoint(x)) if lower else (adjoint(x), x)
     return _solved(second, _solved(first, y, "lower triangular"), "upper triangular")
 
 
@@ -131,8 +136,11 @@ def lu_solve(
     if trans not in (0, 1, 2):
         raise ValueError(f"trans is 0, 1 or 2, not {trans!r}")
     x = _square(trace, lu)
-    given = ((x.var_, strong(trace, piv).var_), _right(x, b).var_)
-    return fresh(trace, computed(trace.region, words.lu_solve(bool(trans)), given))
+    y = _right(x, b)
+    y = np.conjugate(y) if trans == 2 else y  # a^H x = b is a' conj(x) = conj(b)
+    packed, pivots, right = (variables(one) for one in (x, numbers(trace, piv), y))
+    made = result(trace, computed(trace.region, words.lu_solve(bool(trans)), ((packed, pivots), right)))
+    return np.conjugate(made) if trans == 2 else made
 
 
 def eigh(
@@ -153,7 +161,7 @@ def eigh(
     else:
         w, v = several(trace, words.eigh(half, driver=(driver or "evr") if b is None else None), problem)
         if factor is not None:  # y = L' v, or L^-1 v
-            v = np.matmul(factor, v) if type == 3 else _solved(_turned(factor), v, "upper triangular")
+            v = np.matmul(factor, v) if type == 3 else _solved(adjoint(factor), v, "upper triangular")
     if subset_by_index is not None:
         first, last = (int(k) for k in subset_by_index)
         if not 0 <= first <= last < x.shape[-1]:
@@ -168,14 +176,13 @@ def _reduced(trace: Trace, x: Any, b: Any, lower: bool, type: int) -> tuple[Any,
     if right.shape != x.shape:
         raise ValueError(f"wrong b dimensions {right.shape}, should be {x.shape}")
     if not lower:
-        x, right = _turned(x), _turned(right)
-    below = np.tril(x, -1)
-    whole = np.tril(x) + _turned(below)
+        x, right = adjoint(x), adjoint(right)
+    whole = _whole(np.tril(x))
     factor = one_line(trace, words.cholesky(), right)
     if type == 1:
-        inner = _turned(_solved(factor, whole, "lower triangular"))
+        inner = adjoint(_solved(factor, whole, "lower triangular"))
         return factor, _solved(factor, inner, "lower triangular")
-    return factor, np.matmul(np.matmul(_turned(factor), whole), factor)
+    return factor, np.matmul(np.matmul(adjoint(factor), whole), factor)
 
 
 def eigvalsh(trace: Trace, a: Any, b: Any = None, **options: Any) -> Any:
@@ -227,7 +234,7 @@ def inv(
 def det(trace: Trace, a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """In float64 for one matrix."""
     x = _square(trace, a)
-    return one_line(trace, words.det, x.astype(np.float64) if x.ndim == 2 else x)
+    return one_line(trace, words.det, x.astype(np.complex128 if is_complex(x) else np.float64) if x.ndim == 2 else x)
 
 
 def lstsq(
@@ -261,18 +268,18 @@ def pinvh(
 ) -> Any:  # fmt: skip
     _unsupported("pinvh", atol=atol, return_rank=return_rank)
     x = _square(trace, a)
-    return one_line(trace, words.pinv(number(trace, rtol, "scipy.linalg.pinvh"), True), x if lower else _turned(x))
+    return one_line(trace, words.pinv(number(trace, rtol, "scipy.linalg.pinvh"), True), x if lower else adjoint(x))
 
 
 def norm(trace: Trace, a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True) -> Any:
     x = _floats(trace, a)
-    made = numpys_norm(trace, x, ord, axis, keepdims)
+    made = np.linalg.norm(x, ord, axis, keepdims)
     alone = axis is None and not keepdims and ord in ((None, 2) if x.ndim == 1 else (1, np.inf) if x.ndim == 2 else ())
     return made.astype(np.float64) if alone else made  # BLAS and LAPACK give SciPy a number of Python
 
 
 def block_diag(trace: Trace, *arrs: Any) -> Any:
-    parts = [np.atleast_2d(strong(trace, one)) for one in arrs]
+    parts = [np.atleast_2d(numbers(trace, one)) for one in arrs]
     if any(part.ndim > 2 for part in parts):
         raise errors.TraceError(errors.unknown_parameter("scipy.linalg.block_diag", "arrs of more than two axes"))
     dtype, columns = np.result_type(*[part.dtype for part in parts]), [part.shape[1] for part in parts]
@@ -284,8 +291,8 @@ def block_diag(trace: Trace, *arrs: Any) -> Any:
 
 
 def toeplitz(trace: Trace, c: Any, r: Any = None) -> Any:
-    column = strong(trace, c)
-    row = column if r is None else strong(trace, r)
+    column = numbers(trace, c)
+    row = np.conjugate(column) if r is None else numbers(trace, r)
     if column.ndim != 1 or row.ndim != 1:
         raise errors.TraceError(errors.unknown_parameter("scipy.linalg.toeplitz", "c or r that has not one axis"))
     m, n = len(column), len(row)
@@ -293,7 +300,7 @@ def toeplitz(trace: Trace, c: Any, r: Any = None) -> Any:
 
 
 def circulant(trace: Trace, c: Any) -> Any:
-    column = np.atleast_1d(strong(trace, c))
+    column = np.atleast_1d(numbers(trace, c))
     n = column.shape[-1]
     return column[..., (np.arange(n)[:, None] - np.arange(n)) % max(1, n)]
 
@@ -311,3 +318,4 @@ def enter() -> None:
 
     for made in MEANINGS:
         meaning_anywhere(getattr(scipy.linalg, made.__name__))(made)
+        COMPLEX_TOO.add(made)
