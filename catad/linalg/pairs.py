@@ -126,14 +126,14 @@ def _doubled(space: Tensor, how: str) -> Tensor:
     return Tensor((*space.shape[:k], *[2 * n for n in space.shape[k:]]), space.dtype)
 
 
-def _to_real_form(a: Tensor) -> list[Placed]:
+def to_real_form(a: Tensor) -> list[Placed]:
     """The maps of the real parts and of the imaginary parts."""
     minus: Structure = pointwise(a, a, None, -1.0)
     upper = chain([(minus, ()), (_block(a, 0, 1), ())])
     return [(total(apart(_block(a, 0, 0), _block(a, 1, 1))), ()), (total(apart(_block(a, 1, 0), upper)), ())]
 
 
-def _from_real_form(space: Tensor, how: str) -> list[Placed]:
+def from_real_form(space: Tensor, how: str = "m") -> list[Placed]:
     """The maps to the results: two of matrices."""
     if how == "m":
         return [(_block(space, 0, 0).T, ()), (_block(space, 1, 0).T, ())]
@@ -182,8 +182,8 @@ class OnPairs(Primitive):
         both = ((given, takes), (found, gives))
         floats = [[(space, how) for space, how in zip(*pair, strict=True) if space.is_float] for pair in both]
         by, of = [flags or (True,) * len(own) for flags, own in zip((inner.by, inner.of), floats, strict=True)]
-        into = [_to_real_form(space) if how == "m" else [] for (space, how), used in zip(floats[0], by, strict=True) if used]
-        back = [_from_real_form(space, how) for (space, how), used in zip(floats[1], of, strict=True) if used]
+        into = [to_real_form(space) if how == "m" else [] for (space, how), used in zip(floats[0], by, strict=True) if used]
+        back = [from_real_form(space, how) for (space, how), used in zip(floats[1], of, strict=True) if used]
         structure = chain(apart(_side_by_side(into, True), inner.structure, _side_by_side(back, False)))
 
         def forms(wires: tuple[Wire, ...], how: str) -> tuple[Wire, ...]:

@@ -37,7 +37,7 @@ _TOPICS = {  # what each module of `names/` has entries for: NumPy's names and m
         append array_split block column_stack concat concatenate delete dsplit dstack hsplit hstack insert split stack
         unstack vsplit vstack""",
     "linear.linalg": "cholesky det inv slogdet solve",
-    "linear.decompositions": "cond eigh eigvalsh lstsq matrix_rank pinv qr svd svdvals tensorinv tensorsolve",
+    "linear.decompositions": "cond eig eigh eigvals eigvalsh lstsq matrix_rank pinv qr svd svdvals tensorinv tensorsolve",
     "linear.scipy_linalg": "scipy.linalg",
     "making": f"""
         array asanyarray asarray ascontiguousarray asfortranarray astype can_cast common_type copy copyto empty

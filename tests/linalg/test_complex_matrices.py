@@ -45,7 +45,7 @@ CASES: dict[str, tuple[Callable[..., Any], Any]] = {
     "ranks": (lambda a: (la.matrix_rank(a), la.matrix_rank(a, 0.5), la.matrix_rank(a[:, :2], hermitian=True)), T),
     "cond": (lambda a: [la.cond(a, p) for p in NORMS], A),
     "norm": (lambda a: [la.norm(a, p, axis=(1, 0)) for p in NORMS] + [la.norm(a[0], p, keepdims=True) for p in NORMS], T),
-    "matrix_norm": (lambda a: [*[la.matrix_norm(a, ord=p) for p in NORMS[1:]], la.vector_norm(a, axis=1), la.norm(a[0, 0], 2)], T),
+    "matrix_norm": (lambda a: ([la.matrix_norm(a, ord=p) for p in NORMS[1:]], la.vector_norm(a, axis=1), la.norm(a[0, 0], 2)), T),
     "matrix_power": (lambda a: [la.matrix_power(a, n) for n in (-3, -1, 0, 1, 4)] + [la.multi_dot([a[0], a[1], a[0]])], A),
     "tensors": (lambda a: (la.tensorinv(a.reshape(2, 3, 6), 2), la.tensorsolve(a.reshape(2, 3, 6), right)), S),
     "scipy.linalg.solve": (

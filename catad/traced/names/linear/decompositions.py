@@ -21,7 +21,7 @@ def _result(function: Any) -> Any:
     return type(function(np.eye(1)))
 
 
-_EIGH, _SVD, _QR = (_result(f) for f in (np.linalg.eigh, np.linalg.svd, np.linalg.qr))
+_EIG, _EIGH, _SVD, _QR = (_result(f) for f in (np.linalg.eig, np.linalg.eigh, np.linalg.svd, np.linalg.qr))
 
 
 def _half(given: Any) -> str:
@@ -51,6 +51,17 @@ def eigh(trace: Trace, a: Any, UPLO: str = "L") -> Any:
 def eigvalsh(trace: Trace, a: Any, UPLO: str = "L") -> Any:
     half = _half(UPLO)
     return one_line(trace, words.eigvalsh(half), stack(trace, a))
+
+
+@meaning(np.linalg.eig)
+def eig(trace: Trace, a: Any) -> Any:
+    """Complex, also where NumPy finds real numbers."""
+    return _EIG(*several(trace, words.eig, stack(trace, a)))
+
+
+@meaning(np.linalg.eigvals)
+def eigvals(trace: Trace, a: Any) -> Any:
+    return one_line(trace, words.eigvals, stack(trace, a))
 
 
 @meaning(np.linalg.svd)
@@ -172,4 +183,4 @@ def tensorsolve(trace: Trace, a: Any, b: Any, axes: Any = None) -> Any:
     return np.linalg.solve(x.reshape(n, n), y.ravel()).reshape(rest)
 
 
-COMPLEX_TOO.update((eigh, eigvalsh, svd, svdvals, qr, pinv, lstsq, matrix_rank, cond, tensorinv, tensorsolve))
+COMPLEX_TOO.update((eig, eigvals, eigh, eigvalsh, svd, svdvals, qr, pinv, lstsq, matrix_rank, cond, tensorinv, tensorsolve))

@@ -189,6 +189,22 @@ def eigvalsh(trace: Trace, a: Any, b: Any = None, **options: Any) -> Any:
     return eigh(trace, a, b, eigvals_only=True, **options)
 
 
+def eig(
+    trace: Trace, a: Any, b: Any = None, left: bool = False, right: bool = True, overwrite_a: bool = False,
+    overwrite_b: bool = False, check_finite: bool = True, homogeneous_eigvals: bool = False,
+) -> Any:  # fmt: skip
+    """Complex, also where SciPy finds real eigenvectors."""
+    _unsupported("eig", b=b, left=left, homogeneous_eigvals=homogeneous_eigvals)
+    x = _square(trace, a)
+    return tuple(several(trace, words.eig, x)) if right else one_line(trace, words.eigvals, x)
+
+
+def eigvals(
+    trace: Trace, a: Any, b: Any = None, overwrite_a: bool = False, check_finite: bool = True, homogeneous_eigvals: bool = False
+) -> Any:
+    return eig(trace, a, b, right=False, homogeneous_eigvals=homogeneous_eigvals)
+
+
 def svd(
     trace: Trace, a: Any, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: bool = False,
     check_finite: bool = True, lapack_driver: str = "gesdd",
@@ -305,8 +321,16 @@ def circulant(trace: Trace, c: Any) -> Any:
     return column[..., (np.arange(n)[:, None] - np.arange(n)) % max(1, n)]
 
 
+def _without_meaning(name: str) -> Any:
+    def meaning(trace: Trace, *args: Any, **kwargs: Any) -> Any:
+        raise errors.TraceError(errors.unknown_function(f"scipy.linalg.{name}"))
+
+    return meaning
+
+
 MEANINGS = (
-    solve, solve_triangular, cholesky, cho_factor, cho_solve, lu_factor, lu_solve, eigh, eigvalsh, svd, svdvals, qr, expm, inv,
+    solve, solve_triangular, cholesky, cho_factor, cho_solve, lu_factor, lu_solve, eig, eigvals, eigh, eigvalsh, svd, svdvals, qr,
+    expm, inv,
     det, lstsq, pinv, pinvh, norm, block_diag, toeplitz, circulant,
 )  # fmt: skip
 
@@ -319,3 +343,5 @@ def enter() -> None:
     for made in MEANINGS:
         meaning_anywhere(getattr(scipy.linalg, made.__name__))(made)
         COMPLEX_TOO.add(made)
+    for name in ("sqrtm", "logm", "schur"):
+        meaning_anywhere(getattr(scipy.linalg, name))(_without_meaning(name))
