@@ -299,3 +299,38 @@ def test_programs(engine: Any) -> None:
         for f, args in ((contour, (B, 0.3)), (energies, (A, d)), (ground, (np.array([0.3, -0.2, 0.8, 0.1]), 0.4))):
             np.testing.assert_allclose(flat(ct.function(f)(*args)), flat(f(*args)), rtol=1e-10)
             check_grads(of_parts(f, *args), *[leaf for one in args for leaf in cut(one)], order=1)
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(1, 1), (0, 0), (2, 1), (0, 2)])
+def test_banded_systems(lower: int, upper: int) -> None:
+    ab = drawn(lower + upper + 1, 5)
+    ab[upper] += 4
+
+    def f(ab: Any, y: Any) -> Any:
+        return sl.solve_banded((lower, upper), ab, y)
+
+    for args in ((ab, drawn(5)), (ab, drawn(5, 2)), (ab, np.ones(5)), (ab.real.copy(), drawn(5))):
+        np.testing.assert_allclose(ct.function(f)(*args), f(*args), rtol=1e-10)
+        check_grads(of_parts(f, *args), *[leaf for one in args for leaf in cut(one)], order=2)
+
+
+@pytest.mark.parametrize("low", [True, False])
+@pytest.mark.parametrize("width", [1, 2, 3])
+def test_hermitian_banded_systems(low: bool, width: int) -> None:
+    ab = drawn(width, 5)
+    ab[0 if low else -1] += 6  # its imaginary part is not read
+
+    def f(ab: Any, y: Any) -> Any:
+        return sl.solveh_banded(ab, y, lower=low)
+
+    for args in ((ab, drawn(5)), (ab, drawn(5, 2))):
+        np.testing.assert_allclose(ct.function(f)(*args), f(*args), rtol=1e-10)
+        check_grads(of_parts(f, *args), *[leaf for one in args for leaf in cut(one)], order=2)
+
+
+def test_toeplitz_systems() -> None:
+    c, r = drawn(4), drawn(4) + 1
+    c[0] = r[0] = 5
+    for f in (lambda c, y: sl.solve_toeplitz(c, y), lambda c, y: sl.solve_toeplitz((c, r), y)):
+        np.testing.assert_allclose(ct.function(f)(c, drawn(4, 3)), f(c, drawn(4, 3)), rtol=1e-10)
+        check_grads(of_parts(f, c, 1j), *cut(c), *cut(drawn(4)), order=2)
