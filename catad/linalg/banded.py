@@ -48,7 +48,7 @@ def _with_columns(b: Builder, a: Wire, right: Wire, term: D, solved: Callable[[B
     return made
 
 
-def _by_pattern(b: Builder, a: Any, right: Any, pattern: Bands, term: D) -> Any:
+def _by_pattern(b: Builder, a: Any, right: Any, pattern: Bands, term: Any) -> Any:
     """Of complex numbers by real ones, of which there are twice as many diagonals."""
     if isinstance(a, Pair) or isinstance(right, tuple):
         a, right = as_pair(b, a, term), as_pair(b, right, term)
@@ -144,7 +144,8 @@ def _solve_tridiagonal(b: Builder, x: Any, term: Any) -> Wire:
     dl, d, du = [cast(part, dtype) for part in parts]
     gap: Wire = b.apply(const(np.zeros((*leading, min(1, n)), dtype)), ())
     shifted = (b.apply(concatenate(-1), (gap, du)), d, b.apply(concatenate(-1), (dl, gap)))
-    return _by_pattern(b, b.apply(stack(len(leading)), shifted), right, Bands(1, 1), term)
+    made: Wire = _by_pattern(b, b.apply(stack(len(leading)), shifted), right, Bands(1, 1), term)
+    return made
 
 
 solve_tridiagonal = documented(Named("linalg.solve_tridiagonal", _solve_tridiagonal), """\
