@@ -385,7 +385,7 @@ class _Fourier:
     """The module `fft`, as far as it is used: transforms by axes."""
 
     def __getattr__(self, name: str) -> Any:
-        if name not in ("fftn", "ifftn", "rfftn", "irfftn"):
+        if name not in ("fft", "rfft", "fftn", "ifftn", "rfftn", "irfftn"):
             raise AttributeError(name)
         return lambda a, *args, **kwargs: type(a)(getattr(np.fft, name)(_unwrap(a), *args, **kwargs))
 
@@ -431,13 +431,13 @@ class _Special(ModuleType):
         return call
 
 
-class _Solvers(ModuleType):
-    """A stand-in for `cupyx.scipy.linalg`: SciPy's functions of the same names, on strict arrays."""
+class _OfSciPy(ModuleType):
+    """A stand-in for a module of `cupyx.scipy`: SciPy's functions of the same names, on strict arrays."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        function = getattr(importlib.import_module("scipy.linalg"), name)
+        function = getattr(importlib.import_module(self.__name__.removeprefix("cupyx.")), name)
 
         def call(*args: Any, **options: Any) -> Any:
             made = function(*[tuple(map(_unwrap, a)) if isinstance(a, tuple) else _unwrap(a) for a in args], **options)
@@ -448,7 +448,8 @@ class _Solvers(ModuleType):
 
 
 if importlib.util.find_spec("cupyx") is None:
-    sys.modules.setdefault("cupyx.scipy.linalg", _Solvers("cupyx.scipy.linalg"))
+    for _name in ("fft", "linalg", "signal"):
+        sys.modules.setdefault(f"cupyx.scipy.{_name}", _OfSciPy(f"cupyx.scipy.{_name}"))
     for _name in ("cupyx", "cupyx.scipy"):
         sys.modules.setdefault(_name, ModuleType(_name))
     sys.modules.setdefault("cupyx.scipy.special", _Special("cupyx.scipy.special"))

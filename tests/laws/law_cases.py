@@ -457,6 +457,7 @@ def lift_cases() -> list[Case]:
         "recurrence": ct.linear.recurrence(a),
         "recurrence back": ct.linear.recurrence(a, reverse=True), "cumulative_sum": ct.linear.cumulative_sum(x),
         "matrix_free": ct.linear.matrix_free(ct.exr >> ct.neg, ct.exr >> ct.neg, x, x),
+        "inverse": ct.linear.inverse(ct.linear.dense(np.array([[1.0, 2.0, 0.0], [0.0, -1.0, 1.0], [0.0, 0.0, 1.0]]))),
         "fork": ct.linear.fork(ct.scale(a), ct.linear.dense(m)), "sum": ct.scale(a) + 2.0 * ct.linear.identity(x),
         "chain": ct.linear.recurrence(a) >> ct.linear.recurrence(a), "inl": ct.inl(x, x), "inr": ct.inr(x, x),
     }  # fmt: skip

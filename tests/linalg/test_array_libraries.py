@@ -38,6 +38,36 @@ def test_values_and_pullbacks(name: str, shape: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("name", LIBRARIES)
+def test_decompositions(name: str) -> None:
+    """Signs of vectors are the library's own, so what they make is compared, and derivatives of what signs do not change."""
+    xp, a = library(name), rng.normal(size=(2, 5, 3))
+
+    def turned(x: Any) -> Any:
+        return np.swapaxes(x, -1, -2)
+
+    def eigh(a: Any) -> Any:
+        w, v = np.linalg.eigh(turned(a) @ a)
+        return w, v**2, (v * w[..., None, :]) @ turned(v)
+
+    def svd(a: Any) -> Any:
+        u, s, vt = np.linalg.svd(a, full_matrices=False)
+        return s, u**2, (u * s[..., None, :]) @ vt
+
+    def qr(a: Any) -> Any:
+        q, r = np.linalg.qr(a)
+        return q**2, q @ r
+
+    for f in (eigh, svd, qr):
+        for fn in (ct.function(f), ct.function(lambda a, f=f: np.concatenate([np.ravel(one) for one in f(a)]))):
+            y, pullback = ct.vjp(fn, a)
+            there, pullback_there = ct.vjp(fn, xp.asarray(a))
+            for one, other in zip(y, there, strict=True):
+                np.testing.assert_allclose(other.get(), one, rtol=1e-9, atol=1e-10)
+        w = rng.normal(size=np.shape(y))
+        np.testing.assert_allclose(pullback_there(xp.asarray(w))[0].get(), pullback(w)[0], rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
 @pytest.mark.parametrize("n", [3, 12])
 def test_what_is_refused(name: str, n: int) -> None:
     xp = library(name)

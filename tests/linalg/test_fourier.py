@@ -12,6 +12,7 @@ import scipy.linalg
 
 import catad as ct
 from catad.category.spaces import Tensor
+from catad.linear.families.cosines import of_type_1_or_4
 from catad.linear.families.fourier import Fourier, How, Transform
 from catad.linear.products import multiply
 from catad.testing import check_grads, check_laws, check_linear_map
@@ -79,6 +80,17 @@ def test_values_along_an_axis_cut_and_padded(axis: int, n: int | None) -> None:
 
 
 AXES = [(None, None), ((3, 8), None), (None, (0, 2)), ((5, 2), (2, 0)), ((-1, 7), (1, 0)), (None, (1,))]
+
+
+@pytest.mark.parametrize("norm", ["backward", "ortho", "forward"])
+@pytest.mark.parametrize("name", ["dct", "dst"])
+def test_types_1_and_4_where_a_library_lacks_them(name: str, norm: str) -> None:
+    for type, n, dtype in itertools.product((1, 4), (2, 3, 4, 9), ("float64", "float32")):
+        x = RNG.normal(size=(3, n, 2)).astype(dtype)
+        for axes in ((1,), (0, 1)):
+            found = of_type_1_or_4(np, name, type, x, axes, norm)
+            assert found.dtype == x.dtype
+            near(found, getattr(scipy.fft, f"{name}n")(x, type, axes=axes, norm=norm))
 
 
 @pytest.mark.parametrize(("s", "axes"), AXES)

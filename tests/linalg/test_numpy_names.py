@@ -37,7 +37,8 @@ CASES = {
         S,
     ),
 }
-
+# other libraries choose other signs of vectors
+VALUES = [pytest.param(name, marks=pytest.mark.numpy_only if name in ("eigh", "svd", "hermitian") else ()) for name in CASES]
 WRONG = {
     "not square": (lambda a: la.eigh(a), T),
     "no half": (lambda a: la.eigh(a, "X"), A),
@@ -65,7 +66,7 @@ def types(value):
     return (type(value), *map(types, value)) if isinstance(value, (tuple, list)) else None
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", VALUES)
 def test_results(name):
     f, x = CASES[name]
     for given in (x, x.astype(np.float32), np.asfortranarray(x), (4 * x).astype(int)):

@@ -28,6 +28,7 @@ from catad.category.boxes import Primitive, box
 from catad.category.spaces import Tensor
 from catad.linear.families.block import diagonal_block
 from catad.linear.families.contract import zeros
+from catad.linear.families.cosines import of_type_1_or_4
 from catad.linear.families.delta import pointwise
 from catad.linear.matrix.columns import images
 from catad.linear.products import MapProduct, Shared, rule
@@ -103,6 +104,16 @@ def _library(xp: Any, real: bool) -> Any:
     return found
 
 
+def _real(xp: Any, how: How, type: int, x: Any) -> Any:
+    """A cosine or sine transform of a type; CuPy has the types 2 and 3."""
+    if xp is not np and type in (1, 4):
+        return of_type_1_or_4(xp, how.kind, type, x, how.axes, how.norm)
+    fft = _library(xp, True)
+    if len(how.axes) == 1:
+        return getattr(fft, how.kind)(x, type, None, how.axes[0], how.norm)
+    return getattr(fft, f"{how.kind}n")(x, type, None, how.axes, how.norm)
+
+
 def joined(xp: Any, re: Any, im: Any) -> Any:
     """A new array of complex numbers."""
     z = xp.empty(re.shape, dtype=np.result_type(re.dtype, np.complex64))
@@ -124,14 +135,9 @@ def _weighted(z: Any, axis: int, middle: slice, factor: float) -> None:
     z[(slice(None),) * axis + (middle,)] *= factor
 
 
-def _real_transform(fft: Any, how: How, x: Any) -> Any:
-    def transformed(a: Any) -> Any:
-        if len(how.axes) == 1:
-            return getattr(fft, how.kind)(a, INVERSE[how.type] if how.turned else how.type, None, how.axes[0], how.norm)
-        return getattr(fft, f"{how.kind}n")(a, INVERSE[how.type] if how.turned else how.type, None, how.axes, how.norm)
-
+def _real_transform(xp: Any, how: How, x: Any) -> Any:
     if not how.turned:
-        return transformed(x)
+        return _real(xp, how, how.type, x)
     ends = {1: (slice(0, 1), slice(-1, None)), 2: (slice(0, 1),), 3: (slice(0, 1),)}[how.type]
     if how.kind == "dst":
         ends = (slice(-1, None),)
@@ -140,7 +146,7 @@ def _real_transform(fft: Any, how: How, x: Any) -> Any:
     for axis in how.axes if before else ():
         for end in ends:
             _weighted(y, axis, end, 2.0)
-    y = transformed(y)
+    y = _real(xp, how, INVERSE[how.type], y)
     for axis in how.axes if after else ():
         for end in ends:
             _weighted(y, axis, end, 0.5)
@@ -149,9 +155,9 @@ def _real_transform(fft: Any, how: How, x: Any) -> Any:
 
 def transformed(xp: Any, how: How, arrays: Sequence[Any]) -> Any:
     """The results of a transform: one array, or the pair of the parts of one."""
-    fft, axis = _library(xp, how.kind in _REAL), how.axes[-1]
     if how.kind in _REAL:
-        return _real_transform(fft, how, arrays[0])
+        return _real_transform(xp, how, arrays[0])
+    fft, axis = _library(xp, False), how.axes[-1]
     if how.kind == "c2c":
         z = _whole(*arrays)
         given = joined(xp, *arrays) if z is None else z
