@@ -168,6 +168,24 @@ def bad_linear_einsum(spec: object) -> str:
     )
 
 
+def no_basis(n: int, place: str) -> str:
+    return text(
+        "the eigenvectors of a matrix are dependent, so its eigenvalues have no derivative",
+        given=place or None,
+        expected=f"{n} independent eigenvectors",
+    )
+
+
+def no_complex_array(space: object, term: object) -> str:
+    return text(
+        "a complex array is the pair of its real and imaginary parts",
+        given=space,
+        expected="(re, im) of one shape",
+        where=abbreviated(term),
+        do="write ct.linalg.inv(z.real, z.imag) for an array z of complex numbers",
+    )
+
+
 def no_matrices(space: object, term: object) -> str:
     return text("matrices are expected", given=space, expected="an array (..., m, n)", where=abbreviated(term))
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from catad.linalg.circulant import solve_circulant as solve_circulant
     from catad.linalg.determinant import det as det
     from catad.linalg.determinant import slogdet as slogdet
+    from catad.linalg.eig import eig as eig
+    from catad.linalg.eig import eigvals as eigvals
     from catad.linalg.eigh import eigh as eigh
     from catad.linalg.eigh import eigvalsh as eigvalsh
     from catad.linalg.expm import expm as expm

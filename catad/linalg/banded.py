@@ -16,7 +16,9 @@ from catad.category.constant import const
 from catad.category.constructors import constructor, integer
 from catad.category.terms import D
 from catad.category.wiring import Wire
-from catad.linalg.matrices import in_columns, matrices
+from catad.linalg.complex_banded import real_bands, solved_in_reals
+from catad.linalg.matrices import check_sides, in_columns, matrices
+from catad.linalg.pairs import Pair, as_pair
 from catad.linear.families import inverse
 from catad.linear.families.inverses import kind_of_bands
 from catad.linear.families.patterned import Bands, Diagonals, patterned
@@ -42,10 +44,21 @@ def _with_columns(b: Builder, a: Wire, right: Wire, term: D, solved: Callable[[B
             return solved(b, a, right)
         return reshaped(b, solved(b, a, reshaped(b, right, (*right.shape, 1))), right.shape)
 
-    return in_columns(b, a, right, term, wide)
+    made: Wire = in_columns(b, a, right, term, wide)
+    return made
 
 
-def _by_pattern(b: Builder, a: Wire, right: Wire, pattern: Bands, term: D) -> Wire:
+def _by_pattern(b: Builder, a: Any, right: Any, pattern: Bands, term: Any) -> Any:
+    """Of complex numbers by real ones, of which there are twice as many diagonals."""
+    if isinstance(a, Pair) or isinstance(right, tuple):
+        a, right = as_pair(b, a, term), as_pair(b, right, term)
+        check_sides(a, right, term)
+        lower, upper, symmetric = 2 * pattern.lower + 1, 2 * pattern.upper + 1, pattern.symmetric
+        if symmetric:
+            lower, upper = (lower, 0) if term.parameters["lower"] else (0, upper)
+        bands = real_bands(b, a, symmetric, upper == 0)
+        return solved_in_reals(b, bands, right, lambda a, x: _by_pattern(b, a, x, Bands(lower, upper, symmetric), term))
+
     def solved(b: Builder, a: Wire, right: Wire) -> Wire:
         of = patterned(pattern, a.space, k=right.shape[-1])
         return inverse.solved(b, of, a, right, kind_of_bands(pattern, a.shape[-1]))
@@ -54,8 +67,8 @@ def _by_pattern(b: Builder, a: Wire, right: Wire, pattern: Bands, term: D) -> Wi
 
 
 @linear
-def _solve_banded(b: Builder, x: Any, term: Any) -> Wire:
-    ab, right = in_pattern(b, x, "(ab, b)", 0, term)
+def _solve_banded(b: Builder, x: Any, term: Any) -> Any:
+    ab, right = in_pattern(b, x, "(ab, b)", 2, term)
     a, (lower, upper) = matrices(b, ab, term), term.parameters["l_and_u"]
     if a.shape[-2] != lower + upper + 1:
         raise errors.SpaceError(errors.wrong_diagonals(a.space, lower, upper, term))
@@ -89,8 +102,8 @@ def solve_banded(l_and_u: tuple[int, int]) -> D:
 
 
 @linear
-def _solveh_banded(b: Builder, x: Any, term: Any) -> Wire:
-    ab, right = in_pattern(b, x, "(ab, b)", 0, term)
+def _solveh_banded(b: Builder, x: Any, term: Any) -> Any:
+    ab, right = in_pattern(b, x, "(ab, b)", 2, term)
     a = matrices(b, ab, term)
     width = a.shape[-2] - 1
     if width < 0:
@@ -131,7 +144,8 @@ def _solve_tridiagonal(b: Builder, x: Any, term: Any) -> Wire:
     dl, d, du = [cast(part, dtype) for part in parts]
     gap: Wire = b.apply(const(np.zeros((*leading, min(1, n)), dtype)), ())
     shifted = (b.apply(concatenate(-1), (gap, du)), d, b.apply(concatenate(-1), (dl, gap)))
-    return _by_pattern(b, b.apply(stack(len(leading)), shifted), right, Bands(1, 1), term)
+    made: Wire = _by_pattern(b, b.apply(stack(len(leading)), shifted), right, Bands(1, 1), term)
+    return made
 
 
 solve_tridiagonal = documented(Named("linalg.solve_tridiagonal", _solve_tridiagonal), """\

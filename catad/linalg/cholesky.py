@@ -20,7 +20,8 @@ from catad.category.constructors import constructor
 from catad.category.spaces import Product, Tensor, flatten
 from catad.category.terms import D
 from catad.linalg.matrices import square, swapped
-from catad.linalg.parts import flipped
+from catad.linalg.pairs import decomposed
+from catad.linalg.parts import Decomposition, flipped, halves, in_blocks, kind_of
 from catad.linear.applied import MapApplied
 from catad.linear.families.block import chain, total
 from catad.linear.families.delta import delta
@@ -48,12 +49,11 @@ def symmetrised(a: Tensor) -> Placed:
 
 
 @box
-class Cholesky(Primitive):
+class Cholesky(Decomposition):
     """The lower factors of a stack of matrices (..., n, n), of which the lower halves are read."""
 
-    arity = 1
-    vectorized = True
     of_matrices = True
+    pair: bool = False
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return ins
@@ -62,26 +62,27 @@ class Cholesky(Primitive):
         return KINDS["pos"].factor(xp, arrays[0])[0]
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
-        return Rule(CholeskyMoved(outs[0]), lambda wires, results: list(results))
+        (a,) = outs
+        if not self.pair:
+            return Rule(CholeskyMoved(a), lambda wires, results: list(results))
+        return Rule(_moved(a, True), lambda wires, results: [results[0], _phi(wires[0].builder, a, True)])
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return work("pos", ins[0])
 
-    def carried(self, size: int) -> Cholesky:
-        return self
 
 
-def _moved(a: Tensor) -> Structure:
-    """dA to dL as products, with L and `_phi` in the slots."""
+def _moved(a: Tensor, pair: bool = False) -> Structure:
+    """dA to dL as products, with L and `_phi` in the slots; of real forms where `pair`."""
     n = a.shape[-1]
-    left = Inverse(stacked(a, (n,)), "lower")
+    left = Inverse(stacked(a, (n,)), kind_of("lower", pair))
     on_both_sides: list[Placed] = [(left, (0,)), (flipped(a), ()), (left, (0,)), (flipped(a), ())]
     return chain([symmetrised(a), *on_both_sides, (masked(a), (1,)), (stacked(a, (n,)), (0,))])
 
 
-def _phi(b: Builder, a: Tensor) -> Wire:
-    n = a.shape[-1]
-    half = np.tril(np.ones((n, n)), -1) + 0.5 * np.eye(n)
+def _phi(b: Builder, a: Tensor, pair: bool = False) -> Wire:
+    n = halves(a.shape[-1], pair)
+    half = in_blocks(np.tril(np.ones((n, n)), -1) + 0.5 * np.eye(n), pair)
     phi: Wire = b.apply(const(half.astype(a.dtype)), ())
     return phi
 
@@ -155,11 +156,11 @@ class CholeskyPulled(Primitive):
         return self
 
 
-def _cholesky(b: Builder, x: Any, term: Any) -> Wire:
+def _cholesky(b: Builder, x: Any, term: Any) -> Any:
     a = square(b, x, term)
     if term.parameters["upper"]:
-        return swapped(b, b.add(Cholesky(), swapped(b, a))[0])
-    return b.add(Cholesky(), a)[0]
+        return swapped(b, decomposed(b, Cholesky(), swapped(b, a))[0])
+    return decomposed(b, Cholesky(), a)[0]
 
 
 @constructor()

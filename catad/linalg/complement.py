@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from catad.category.boxes import box
 from catad.category.spaces import Tensor
-from catad.linalg.parts import Decomposition, by_lane, flipped, of_shape, timed, times
+from catad.linalg.pairs import Array, Pair, decomposed
+from catad.linalg.parts import Decomposition, adjoint, by_lane, flipped, of_shape, timed, times
 from catad.linear.families.block import chain
 from catad.linear.structure import Rule
 from catad.vector.shapes.shape import concatenate
@@ -26,7 +27,9 @@ class Complement(Decomposition):
     """(A, Q) to the other columns of U ("left"), V ("right") or Q ("qr") of A, of which Q has the first."""
 
     of: str
+    pair: bool = False
     arity = 2
+    takes = "mm"
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         rows, columns = ins[1].shape[-2:]
@@ -40,7 +43,7 @@ class Complement(Decomposition):
 
         def found(a: Any) -> tuple[Any]:
             u, _, vh = xp.linalg.svd(a)
-            return (u[..., k:] if self.of == "left" else xp.swapaxes(vh[..., k:, :], -1, -2),)
+            return (u[..., k:] if self.of == "left" else adjoint(xp, vh[..., k:, :]),)
 
         return by_lane(xp, found, a)[0]
 
@@ -55,9 +58,13 @@ class Complement(Decomposition):
         return 4 * ins[0].size * ins[1].shape[-2]
 
 
-def completed(b: Builder, a: Wire, q: Wire, of: str) -> Wire:
+def completed(b: Builder, a: Array, q: Array, of: str) -> Array:
     """Square matrices whose first columns are given."""
     if q.shape[-1] == q.shape[-2]:
         return q
-    whole: Wire = b.apply(concatenate(q.ndim - 1), (q, *b.add(Complement(of), a, q)))
+    (rest,) = decomposed(b, Complement(of), a, q)
+    beside = concatenate(q.ndim - 1)
+    if isinstance(q, Pair):
+        return Pair(*[b.apply(beside, both) for both in zip(q, rest, strict=True)])
+    whole: Wire = b.apply(beside, (q, rest))
     return whole

@@ -15,6 +15,7 @@ import numpy as np
 from catad.category.boxes import Primitive, box
 from catad.category.spaces import Tensor
 from catad.linalg.matrices import of_one, swapped
+from catad.linalg.pairs import Pair
 from catad.linalg.solve import inverted
 from catad.linear.families.block import chain, placed, total
 from catad.linear.families.delta import delta
@@ -45,13 +46,13 @@ class OfFactors(Primitive):
         return self
 
 
-def _summed(a: Tensor) -> Structure:
+def summed_with(a: Tensor, factor: float = 1.0) -> Structure:
     """dA (..., n, n) to the sums of its entries times those of a slot."""
     axes = tuple(range(a.ndim))
-    return delta(axes[:-2], axes, axes, a.shape, a.dtype, a.dtype, a.dtype)
+    return delta(axes[:-2], axes, axes, a.shape, a.dtype, a.dtype, a.dtype, factor)
 
 
-def _interchanges(xp: Any, lu: Any, pivots: Any) -> Any:
+def interchanges(xp: Any, lu: Any, pivots: Any) -> Any:
     """The signs of the interchanges of rows."""
     moved = (pivots != xp.arange(pivots.shape[-1])).sum(axis=-1) % 2
     return (1 - 2 * moved).astype(lu.dtype)
@@ -69,7 +70,7 @@ class LogDet(OfFactors):
         _, lu, pivots = arrays
         with np.errstate(divide="ignore"):
             logs = xp.log(xp.abs(pivots_of(xp, lu)))
-        signs = xp.prod(xp.sign(pivots_of(xp, lu)), axis=-1) * _interchanges(xp, lu, pivots)
+        signs = xp.prod(xp.sign(pivots_of(xp, lu)), axis=-1) * interchanges(xp, lu, pivots)
         return signs, xp.sum(logs, axis=-1, dtype=lu.dtype)
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
@@ -77,7 +78,7 @@ class LogDet(OfFactors):
             b = wires[0].builder
             return [swapped(b, inverted(b, wires[0]))]
 
-        return Rule(_summed(ins[0]), coefficients, (True, False), (False, True))
+        return Rule(summed_with(ins[0]), coefficients, (True, False), (False, True))
 
 
 @box
@@ -89,13 +90,13 @@ class Det(OfFactors):
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         _, lu, pivots = arrays
-        return xp.prod(pivots_of(xp, lu), axis=-1) * _interchanges(xp, lu, pivots)
+        return xp.prod(pivots_of(xp, lu), axis=-1) * interchanges(xp, lu, pivots)
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
             return list(wires[0].builder.add(Cofactors(), *wires))
 
-        return Rule(_summed(ins[0]), coefficients, (True, False))
+        return Rule(summed_with(ins[0]), coefficients, (True, False))
 
 
 @box
@@ -138,7 +139,8 @@ class Cofactors(OfFactors):
         a = ins[0]
         *axes, i, j, p = range(a.ndim + 1)
         batch, sizes, dtype = tuple(axes), (*a.shape, a.shape[-1]), a.dtype
-        by = placed(chain, [(_summed(a), (0,)), (delta((*batch, i, j), batch, (*batch, i, j), sizes, dtype, dtype, dtype), (1,))])
+        spread = delta((*batch, i, j), batch, (*batch, i, j), sizes, dtype, dtype, dtype)
+        by = placed(chain, [(summed_with(a), (0,)), (spread, (1,))])
         first = delta((*batch, i, p), (*batch, i, j), (*batch, p, j), sizes, dtype, dtype, dtype, -1.0)  # inverse transposed
         second = delta((*batch, p, j), (*batch, i, p), (*batch, i, j), sizes, dtype, dtype, dtype)
         structure = total([by, placed(chain, [(first, (0,)), (second, (1,))])])
@@ -153,11 +155,19 @@ class Cofactors(OfFactors):
         return ins[0].size * ins[0].shape[-1]
 
 
-def _slogdet(b: Builder, a: Wire, term: Any) -> Any:
+def _slogdet(b: Builder, a: Any, term: Any) -> Any:
+    if isinstance(a, Pair):
+        from catad.linalg.complex_determinant import signs_and_logarithms  # late: it has the words of this module
+
+        return signs_and_logarithms(b, a)
     return b.add(LogDet(), a, *b.add(_LU, a))
 
 
-def _det(b: Builder, a: Wire, term: Any) -> Wire:
+def _det(b: Builder, a: Any, term: Any) -> Any:
+    if isinstance(a, Pair):
+        from catad.linalg.complex_determinant import determinants  # late, as above
+
+        return determinants(b, a)
     return b.add(Det(), a, *b.add(_LU, a))[0]
 
 

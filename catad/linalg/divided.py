@@ -16,6 +16,7 @@ import numpy as np
 from catad import scalar
 from catad.category.constant import const
 from catad.category.spaces import Tensor
+from catad.linalg.parts import halves, in_blocks
 from catad.linear.families.contract import repeated
 from catad.linear.structure import Structure, family
 from catad.scalar import apply, param
@@ -46,10 +47,11 @@ class Divided(Structure):
         return [None if xs[0] is None else of_wires(b, _QUOTIENT, xs[0], slots[0])]
 
 
-def gaps(b: Builder, w: Wire, squares: bool, drop: bool) -> Wire:
+def gaps(b: Builder, w: Wire, squares: bool, drop: bool, pair: bool = False) -> Wire:
     """The differences w_j - w_i of numbers (..., n), or of their squares, as (..., i, j); the diagonal is infinite.
 
-    With `drop`, so are differences of the size of rounding errors: what is divided by them is dropped.
+    With `drop`, so are differences of the size of rounding errors: what is divided by them is dropped. With `pair`, the numbers
+    are those of real forms, which have each twice.
     """
     *axes, n = w.shape
     batch, shape = tuple(range(len(axes))), (*axes, n, n)
@@ -61,8 +63,9 @@ def gaps(b: Builder, w: Wire, squares: bool, drop: bool) -> Wire:
     if drop:
         size = summed(b, of_wires(b, apply("abs", param(0)), w), (len(axes),))
         given.append(repeated(b, size, batch, shape))
-        within = apply("mul", scalar.const(4 * float(np.finfo(w.dtype).eps)), param(2))
+        within = apply("mul", scalar.const((2 if pair else 4) * float(np.finfo(w.dtype).eps)), param(2))
         node = apply("select", apply("le", apply("abs", difference), within), scalar.const(np.inf), node)
-    diagonal = np.zeros((n, n), w.dtype)
+    diagonal = np.zeros((halves(n, pair),) * 2, w.dtype)
     np.fill_diagonal(diagonal, np.inf)
-    return of_wires(b, node, *given) + repeated(b, b.apply(const(diagonal), ()), (len(axes), len(axes) + 1), shape)
+    infinite = b.apply(const(in_blocks(diagonal, pair)), ())
+    return of_wires(b, node, *given) + repeated(b, infinite, (len(axes), len(axes) + 1), shape)

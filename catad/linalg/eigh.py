@@ -20,7 +20,8 @@ from catad.category.terms import D
 from catad.linalg.cholesky import symmetrised
 from catad.linalg.divided import Divided, gaps
 from catad.linalg.matrices import square
-from catad.linalg.parts import Decomposition, by_lane, diagonals, timed, times
+from catad.linalg.pairs import decomposed, decomposed_forms
+from catad.linalg.parts import Decomposition, adjoint, by_lane, diagonals, timed, times
 from catad.linear.families.block import assemble, chain, placed
 from catad.linear.structure import Placed, Rule
 from catad.vector.deferred import Shaped
@@ -45,6 +46,9 @@ class Eigvalsh(Decomposition):
     """The eigenvalues of symmetric matrices, of which one half is read."""
 
     half: str = "L"
+    pair: bool = False
+    gives = "r"
+
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return (Tensor(ins[0].shape[:-1], ins[0].dtype),)
 
@@ -56,7 +60,7 @@ class Eigvalsh(Decomposition):
         (a,) = ins
 
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
-            return [wires[0].builder.add(Eigh(self.half), wires[0])[1]]
+            return [decomposed_forms(wires[0].builder, Eigh(self.half, pair=self.pair), wires[0])[1]]
 
         return Rule(chain([*_in_basis(a), (diagonals(a), ())]), coefficients)
 
@@ -74,6 +78,9 @@ class Eigh(Decomposition):
     half: str = "L"
     drop: bool = False
     driver: str | None = None
+    pair: bool = False
+    gives = "rm"
+
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return Tensor(ins[0].shape[:-1], ins[0].dtype), ins[0]
 
@@ -86,7 +93,7 @@ class Eigh(Decomposition):
             return tuple(xp.linalg.eigh(a, self.half))
         from scipy.linalg import eigh
 
-        w, v = np.empty(a.shape[:-1], a.dtype), np.empty(a.shape, a.dtype)
+        w, v = np.empty(a.shape[:-1], a.real.dtype), np.empty(a.shape, a.dtype)
         for k in np.ndindex(a.shape[:-2] if a.size else (0,)):
             w[k], v[k] = eigh(a[k], lower=self.half == "L", driver=self.driver, check_finite=False)
         return w, v
@@ -98,7 +105,7 @@ class Eigh(Decomposition):
         structure = chain([*_in_basis(v), (both, (0, 1))])
 
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
-            return [results[1], gaps(wires[0].builder, results[0], False, self.drop)]
+            return [results[1], gaps(wires[0].builder, results[0], False, self.drop, self.pair)]
 
         return Rule(structure, coefficients)
 
@@ -116,11 +123,18 @@ class Eigh(Decomposition):
 class Symmetric(Decomposition):
     """The symmetric matrices whose lower halves are given; the derivative is that by symmetric matrices."""
 
+    pair: bool = False
+
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return ins
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        return xp.tril(arrays[0]) + xp.swapaxes(xp.tril(arrays[0], -1), -1, -2)
+        (a,) = arrays
+        made = xp.tril(a) + adjoint(xp, xp.tril(a, -1))
+        if made.dtype.kind == "c":
+            places = xp.arange(a.shape[-1])
+            made[..., places, places] = made[..., places, places].real
+        return made
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
         return Rule(symmetrised(ins[0])[0])
@@ -142,7 +156,7 @@ def half_of(given: Any) -> str:
 
 def _eigh(b: Builder, x: Any, term: Any) -> Any:
     given = term.parameters
-    return b.add(Eigh(given["UPLO"], given["degenerate"] == "zero", given["driver"]), square(b, x, term))
+    return tuple(decomposed(b, Eigh(given["UPLO"], given["degenerate"] == "zero", given["driver"]), square(b, x, term)))
 
 
 @constructor()
@@ -173,8 +187,8 @@ def eigh(UPLO: str = "L", degenerate: str | None = None, driver: str | None = No
     return Shaped(eigh, _eigh, UPLO=half_of(UPLO), degenerate=degenerate, driver=driver)
 
 
-def _eigvalsh(b: Builder, x: Any, term: Any) -> Wire:
-    return b.add(Eigvalsh(term.parameters["UPLO"]), square(b, x, term))[0]
+def _eigvalsh(b: Builder, x: Any, term: Any) -> Any:
+    return decomposed(b, Eigvalsh(term.parameters["UPLO"]), square(b, x, term))[0]
 
 
 @constructor()

@@ -17,6 +17,7 @@ import numpy as np
 from catad.category.boxes import box
 from catad.category.spaces import Tensor
 from catad.linalg.matrices import of_one, swapped
+from catad.linalg.pairs import Pair, of_real_form, real_form
 from catad.linalg.parts import Decomposition, by_lane
 from catad.linear.structure import Rule, Structure, family
 from catad.vector.shapes.shape import concatenate, pad
@@ -97,7 +98,12 @@ class Frechet(Structure):
         return [piece(b, piece(b, made, down, 0, n), along, n, 2 * n)]
 
 
-expm = of_one("expm", lambda b, a, term: b.add(Expm(), a)[0], """`ct.linalg.expm(a)` has the exponentials of matrices.
+def _expm(b: Builder, a: Any, term: Any) -> Any:
+    """Of complex matrices the real form has that of the exponential."""
+    return of_real_form(b, b.add(Expm(), real_form(b, a))[0]) if isinstance(a, Pair) else b.add(Expm(), a)[0]
+
+
+expm = of_one("expm", _expm, """`ct.linalg.expm(a)` has the exponentials of matrices.
 
 Shapes: (..., n, n) to (..., n, n). Dtype: that of a, float64 for integers. Matrices with NaN or infinity have NaN.
 Derivative: Frechet's, a block of the exponential of a matrix of twice the size, to any order and for any norm.

@@ -21,8 +21,9 @@ from catad.category.constructors import constructor
 from catad.category.spaces import Tensor
 from catad.category.terms import D
 from catad.linalg.eigh import Symmetric
-from catad.linalg.matrices import matrices, square, tolerance
-from catad.linalg.parts import Decomposition, by_lane, flipped, less, of_shape, timed, times
+from catad.linalg.matrices import matrices, product, square, tolerance
+from catad.linalg.pairs import Pair, as_pair, decomposed, decomposed_forms, on_parts
+from catad.linalg.parts import Decomposition, adjoint, by_lane, flipped, less, nan_of, of_shape, timed, times
 from catad.linalg.svd import svdvals
 from catad.linear.families.block import assemble, chain, placed, total
 from catad.linear.families.contract import contract
@@ -51,7 +52,9 @@ class Pinv(Decomposition):
     """
 
     full: bool = False
+    pair: bool = False
     arity = 2
+    takes = "mx"
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return (of_shape(ins[0], *ins[0].shape[:-3:-1]),)
@@ -67,7 +70,7 @@ class Pinv(Decomposition):
             if self.full:
                 _require_full(xp, s, large, strange)
             inverse = xp.where(large, 1 / xp.where(large, s, 1), 0)
-            return (xp.matmul(xp.swapaxes(vh, -1, -2), inverse[..., None] * xp.swapaxes(u, -1, -2)).astype(a.dtype),)
+            return (xp.matmul(adjoint(xp, vh), inverse[..., None] * adjoint(xp, u)).astype(a.dtype),)
 
         return by_lane(xp, found, a)[0]
 
@@ -118,7 +121,9 @@ def _beside(a: Tensor, x: Tensor, slot: int) -> Placed:
 class Lstsq(Decomposition):
     """(A, B, rtol) to the solutions X (..., n, k) of A (..., m, n) and B (..., m, k), and the ranks of A."""
 
+    pair: bool = False
     arity = 3
+    takes, gives = "mmx", "mx"
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         a, b = ins[:2]
@@ -129,7 +134,8 @@ class Lstsq(Decomposition):
         if xp is not np:
             return xp.matmul(Pinv().evaluate(xp, a, rtol), b), _singular(xp, a, rtol)[3].sum(axis=-1).astype(np.int32)
         good = np.isfinite(a).all((-2, -1))
-        x, ranks = np.full((*a.shape[:-2], a.shape[-1], b.shape[-1]), np.nan, a.dtype), np.zeros(a.shape[:-2], np.int32)
+        x = np.full((*a.shape[:-2], a.shape[-1], b.shape[-1]), nan_of(a.dtype), a.dtype)
+        ranks = np.zeros(a.shape[:-2], np.int32)
         for k in np.ndindex(a.shape[:-2]):
             if good[k]:
                 fine = np.isfinite(b[k]).all(axis=0)
@@ -156,7 +162,7 @@ class Lstsq(Decomposition):
 
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
             b, (a, right, rtol), x = wires[0].builder, wires, results[0]
-            (p,) = b.add(Pinv(full=True), a, rtol)
+            (p,) = decomposed_forms(b, Pinv(full=True, pair=self.pair), a, rtol)
             if m > n:
                 return [p, x, right - _times(b, a, x)]
             return [p, x] if m == n else [p, x, _times(b, p, x, True), a]
@@ -195,21 +201,21 @@ class OfFullRank(Decomposition):
         return Rule(identity(ins[0]), by=(True,))
 
 
-def tolerances(b: Builder, a: Wire, rtol: Any) -> Wire:
+def tolerances(b: Builder, a: Wire | Pair, rtol: Any) -> Wire:
     """A tolerance, a number or a wire that broadcasts with the leading axes, for each of a stack."""
     made = b.apply(const(np.asarray(rtol, np.float64)), ()) if not hasattr(rtol, "builder") else cast(rtol, np.dtype(np.float64))
     leading = a.shape[:-2]
     return made if made.shape == leading else b.apply(broadcast_to(leading), made)
 
 
-def pseudo_inverse(b: Builder, a: Wire, rtol: Any) -> Wire:
+def pseudo_inverse(b: Builder, a: Any, rtol: Any) -> Any:
     """The pseudo-inverses of a stack."""
-    return b.add(Pinv(), a, tolerances(b, a, rtol))[0]
+    return decomposed(b, Pinv(), a, tolerances(b, a, rtol))[0]
 
 
-def _pinv(b: Builder, x: Any, term: Any) -> Wire:
+def _pinv(b: Builder, x: Any, term: Any) -> Any:
     hermitian, rtol = term.parameters["hermitian"], term.parameters["rtol"]
-    a = b.add(Symmetric(), square(b, x, term))[0] if hermitian else matrices(b, x, term)
+    a = decomposed(b, Symmetric(), square(b, x, term))[0] if hermitian else matrices(b, x, term)
     return pseudo_inverse(b, a, default_rtol(a.space) if rtol is None else rtol)
 
 
@@ -239,27 +245,34 @@ def pinv(rtol: float | None = None, hermitian: bool = False) -> D:
     return Shaped(pinv, _pinv, rtol=tolerance(rtol, "rtol"), hermitian=bool(hermitian))
 
 
-def least_squares(b: Builder, a: Wire, right: Wire, rtol: Any, term: D) -> tuple[Wire, Wire, Wire, Wire]:
+def least_squares(b: Builder, a: Any, right: Any, rtol: Any, term: D) -> tuple[Any, Any, Any, Any]:
     """Solutions, sums of squared residuals, ranks and singular values, in the shapes of NumPy, of A (m, n)."""
     dtype = widest(a.space, right.space)
-    a, right = cast(a, dtype), cast(right, dtype)
-    wide = reshaped(b, right, (*right.shape, 1)) if right.ndim == 1 else right
+    if isinstance(a, Pair) or isinstance(right, Pair):
+        a, right = as_pair(b, a, term), as_pair(b, right, term)
+    a, right = (on_parts(lambda part: cast(part, dtype), x) for x in (a, right))
+    wide = on_parts(lambda part: reshaped(b, part, (*part.shape, 1)), right) if right.ndim == 1 else right
     if a.ndim != 2 or wide.ndim != 2 or wide.shape[0] != a.shape[0]:
         raise errors.SpaceError(errors.least_squares_sides(a.space, right.space, term))
     m, n = a.shape
-    x, rank = b.add(Lstsq(), a, wide, tolerances(b, a, default_rtol(a.space, np.float64) if rtol is None else rtol))
+    x, rank = decomposed(b, Lstsq(), a, wide, tolerances(b, a, default_rtol(a.space, np.float64) if rtol is None else rtol))
     if m > n:
-        (checked,) = b.add(OfFullRank(n), x, rank)
-        residuals = square_sum(b, wide - _times(b, a, checked), (0,))
+        checked = on_parts(lambda part: b.add(OfFullRank(n), part, rank)[0], x)
+        if isinstance(a, Pair):
+            done = product(b, a, checked)
+            residuals = square_sum(b, wide.re - done.re, (0,)) + square_sum(b, wide.im - done.im, (0,))
+        else:
+            residuals = square_sum(b, wide - _times(b, a, checked), (0,))
     else:
         residuals = b.apply(const(np.zeros(0, dtype)), ())
-    solution = reshaped(b, x, x.shape[:1]) if right.ndim == 1 else x
+    solution = on_parts(lambda part: reshaped(b, part, part.shape[:1]), x) if right.ndim == 1 else x
     return solution, residuals, rank, b.apply(svdvals, a)
 
 
 def _lstsq(b: Builder, x: Any, term: Any) -> Any:
-    a, right = in_pattern(b, x, "(a, b)", 0, term)
-    return least_squares(b, matrices(b, a, term), floating(right), term.parameters["rcond"], term)
+    a, right = in_pattern(b, x, "(a, b)", 2, term)
+    right = as_pair(b, right, term) if isinstance(right, tuple) else floating(right)
+    return least_squares(b, matrices(b, a, term), right, term.parameters["rcond"], term)
 
 
 @constructor()

@@ -19,11 +19,15 @@ from catad.category.constructors import constructor
 from catad.category.spaces import Tensor
 from catad.category.terms import D
 from catad.linalg.cholesky import masked
-from catad.linalg.matrices import identity_like, in_columns, matrices, of_one, spread, square, swapped, triangle
-from catad.linalg.parts import Decomposition, over, timed, times
+from catad.linalg.matrices import check_sides, identity_like, in_columns, matrices, of_one, spread, square, swapped, triangle
+from catad.linalg.pairs import Array, Pair, as_pair, conjugate, decomposed, of_real_form, on_parts, real_form
+from catad.linalg.parts import Decomposition, halves, in_blocks, kind_of, over, timed, times
 from catad.linear.families import inverse
 from catad.linear.families.block import chain, placed, total
+from catad.linear.families.contract import zeros
 from catad.linear.families.inverse import Inverse, stacked
+from catad.linear.families.reindex import reshaped
+from catad.linear.solving.complex_factors import of_complex
 from catad.linear.solving.factors import KINDS
 from catad.linear.structure import Rule, cast, widest
 from catad.vector.deferred import Shaped
@@ -39,6 +43,9 @@ if TYPE_CHECKING:
 class LuFactor(Decomposition):
     """The packed factors and the interchanges of rows, counted from 0, of a stack of matrices (..., n, n)."""
 
+    pair: bool = False
+    gives = "mx"
+
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return ins[0], Tensor(ins[0].shape[:-1], np.int32)
 
@@ -49,16 +56,20 @@ class LuFactor(Decomposition):
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
         """Slots: P, L, U, and the masks of the lower triangle without its diagonal, and of the upper one with it."""
         (a,) = ins
-        n = a.shape[-1]
-        inner = [(times(a, a), (0,)), (Inverse(stacked(a, (n,)), "lower"), (1,)), *over(a, a, 2)]
+        n, pair = a.shape[-1], self.pair
+        inner = [(times(a, a), (0,)), (Inverse(stacked(a, (n,)), kind_of("lower", pair)), (1,)), *over(a, a, 2, pair)]
         below = placed(chain, [*inner, (masked(a), (3,)), (times(a, a), (1,))])
         above = placed(chain, [*inner, (masked(a), (4,)), (timed(a, a), (2,))])
-        lower = np.tril(np.ones((n, n), a.dtype), -1)
+        lower = np.tril(np.ones((halves(n, pair),) * 2, a.dtype), -1)
 
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
             b, (packed, pivots) = wires[0].builder, results
             (permuted,) = b.add(Permuted(a.dtype.name), pivots)
-            masks = [b.apply(const(mask), ()) for mask in (lower, 1 - lower)]
+            masks = [b.apply(const(in_blocks(mask, pair)), ()) for mask in (lower, 1 - lower)]
+            if pair:
+                z = of_real_form(b, packed)
+                both = Pair(permuted, zeros(b, permuted.space))
+                return [*[real_form(b, one) for one in (both, _unit_lower(b, z), triangle(b, z, False))], *masks]
             return [permuted, _unit_lower(b, packed), triangle(b, packed, False), *masks]
 
         return Rule(total([below, above]), coefficients)
@@ -91,12 +102,15 @@ class Permuted(Decomposition):
         return None
 
 
-def _unit_lower(b: Builder, packed: Wire) -> Wire:
-    return triangle(b, packed, True, strict=True) + identity_like(b, packed)
+def _unit_lower(b: Builder, packed: Array) -> Array:
+    made = triangle(b, packed, True, strict=True)
+    if isinstance(made, Pair):
+        return Pair(made.re + identity_like(b, made.re), made.im)
+    return made + identity_like(b, packed)
 
 
-def _lu_factor(b: Builder, a: Wire, term: Any) -> Any:
-    return b.add(LuFactor(), a)
+def _lu_factor(b: Builder, a: Any, term: Any) -> Any:
+    return tuple(decomposed(b, LuFactor(), a))
 
 
 lu_factor = of_one("lu_factor", _lu_factor, """`ct.linalg.lu_factor(a)` has (lu, piv), as `scipy.linalg.lu_factor`.
@@ -114,10 +128,13 @@ Source: F. de Hoog, R. Anderssen & M. Lukas, Differentiation of matrix functiona
 """)  # fmt: skip
 
 
-def _lu_solve(b: Builder, x: Any, term: Any) -> Wire:
-    factors, right = in_pattern(b, x, "(factors, b)", 1, term)
-    packed, pivots = in_pattern(b, factors, "(lu, piv)", 0, term)
-    packed, right, trans = square(b, packed, term), floating(right), term.parameters["trans"]
+def _lu_solve(b: Builder, x: Any, term: Any) -> Any:
+    factors, right = in_pattern(b, x, "(factors, b)", 2, term)
+    packed, pivots = in_pattern(b, factors, "(lu, piv)", 1, term)
+    packed, trans = square(b, packed, term), term.parameters["trans"]
+    if isinstance(packed, Pair) or isinstance(right, tuple):
+        return _lu_solve_pairs(b, as_pair(b, packed, term), pivots, as_pair(b, right, term), term)
+    right = floating(right)
     (permuted,) = b.add(Permuted(widest(packed.space, right.space).name), pivots)
     upper = triangle(b, packed, False)
 
@@ -130,6 +147,28 @@ def _lu_solve(b: Builder, x: Any, term: Any) -> Wire:
         return inverse.solve(b, u, inverse.solve(b, a, p @ right, "lower"), "upper")
 
     return in_columns(b, _unit_lower(b, packed), right, term, solved)
+
+
+def _lu_solve_pairs(b: Builder, packed: Pair, pivots: Wire, right: Pair, term: Any) -> Any:
+    """The transpose of P' L U has U' first, then L' P; it is conjugate, and so are both sides then."""
+    check_sides(packed, right, term)
+    if right.ndim == 1:
+        wide = on_parts(lambda part: reshaped(b, part, (*part.shape, 1)), right)
+        made = _lu_solve_pairs(b, packed, pivots, wide, term)
+        return on_parts(lambda part: reshaped(b, part, part.shape[:-1]), made)
+    (permuted,) = b.add(Permuted(widest(packed.space, right.space).name), pivots)
+    low, upper = _unit_lower(b, packed), triangle(b, packed, False)
+
+    def solved(a: Pair, x: Any, kind: str) -> Any:
+        return in_columns(b, a, x, term, lambda b, a, right: inverse.solve(b, a, right, of_complex(kind)))
+
+    def moved(x: Any, p: Wire) -> Any:
+        return on_parts(lambda part: p @ part, x)
+
+    if not term.parameters["trans"]:
+        return solved(upper, solved(low, moved(right, permuted), "lower"), "upper")
+    x = solved(swapped(b, low), solved(swapped(b, upper), conjugate(right), "lower"), "upper")
+    return conjugate(moved(x, swapped(b, permuted)))
 
 
 @constructor()

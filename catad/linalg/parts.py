@@ -13,6 +13,8 @@ from catad.category.spaces import Tensor
 from catad.linear.families.block import chain, placed, total
 from catad.linear.families.delta import Delta, delta, identity
 from catad.linear.families.inverse import Inverse, stacked
+from catad.linear.solving.complex_factors import of_complex
+from catad.linear.solving.factors import conjugate
 from catad.linear.structure import Placed, Structure
 from catad.values.stream_capture import check_not_captured
 
@@ -20,12 +22,18 @@ Arrays = tuple[Any, ...]
 
 
 class Decomposition(Primitive):
-    """Array code on stacks of matrices, whose leading axes are any."""
+    """Array code on stacks of matrices, whose leading axes are any.
+
+    Those with a field `pair` have the derivative of complex matrices in real form where it is true (see `pairs.py`): all that is
+    made of products, inverses and transposes stays as it is. `takes` and `gives` say of each argument and result whether it is
+    matrices ("m"), real numbers of which the real form has each twice ("r"), or what complex matrices have as well ("x").
+    """
 
     __slots__ = ()
     arity = 1
     vectorized = True
     borrows = True
+    takes = gives = "m"
 
     def carried(self, size: int) -> Primitive:
         return self
@@ -77,15 +85,35 @@ def diagonals(x: Tensor) -> Delta:
     return delta((*batch, i), (*batch, i, i), None, x.shape, x.dtype, x.dtype)
 
 
+def kind_of(kind: str, pair: bool) -> str:
+    """The kind of factors, of complex matrices in real form if `pair`."""
+    return of_complex(kind) if pair else kind
+
+
+def in_blocks(mask: np.ndarray[Any, Any], pair: bool) -> np.ndarray[Any, Any]:
+    """What is done to each entry of a matrix, for both parts of complex ones in real form if `pair`."""
+    return np.tile(mask, (2, 2)) if pair else mask
+
+
+def halves(n: int, pair: bool) -> int:
+    """The size of a matrix by the size of its real form, if it is one."""
+    return n // 2 if pair else n
+
+
+def adjoint(xp: Any, a: Any) -> Any:
+    """The transposes, conjugate of complex matrices."""
+    return conjugate(xp.swapaxes(a, -1, -2))
+
+
 def less(x: Tensor, parts: Sequence[Placed]) -> Placed:
     """The identity less a chain, whose last factor has the sign."""
     return placed(total, [(identity(x), ()), placed(chain, parts)])
 
 
-def over(x: Tensor, upper: Tensor, slot: int) -> list[Placed]:
+def over(x: Tensor, upper: Tensor, slot: int, pair: bool = False) -> list[Placed]:
     """X to X R^-1 with upper triangles R (..., n, n) in a slot."""
     turned = flipped(x)
-    inverse: Structure = Inverse(stacked(upper, x.shape[-2:-1]), "upper").T
+    inverse: Structure = Inverse(stacked(upper, x.shape[-2:-1]), kind_of("upper", pair)).T
     return [(turned, ()), (inverse, (slot,)), (flipped(turned.cod[0]), ())]
 
 
@@ -105,4 +133,9 @@ def by_lane(xp: Any, found: Callable[[Any], Arrays], a: Any, read: Any = None) -
         raise errors.SolveError(errors.no_decomposition(a.shape, str(error))) from None
     if clean:
         return tuple(made)
-    return tuple([xp.where(good.reshape(good.shape + (1,) * (x.ndim - good.ndim)), x, np.nan) for x in made])
+    return tuple([xp.where(good.reshape(good.shape + (1,) * (x.ndim - good.ndim)), x, nan_of(x.dtype)) for x in made])
+
+
+def nan_of(dtype: np.dtype[Any]) -> Any:
+    """NaN, in both parts of complex numbers."""
+    return dtype.type(complex(np.nan, np.nan)) if dtype.kind == "c" else np.nan

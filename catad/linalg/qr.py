@@ -21,8 +21,9 @@ from catad.category.spaces import Tensor
 from catad.category.terms import D
 from catad.linalg.cholesky import masked
 from catad.linalg.complement import completed
-from catad.linalg.matrices import matrices
-from catad.linalg.parts import Decomposition, flipped, less, of_shape, over, timed, times
+from catad.linalg.matrices import matrices, product, swapped
+from catad.linalg.pairs import Pair, decomposed, on_parts
+from catad.linalg.parts import Decomposition, flipped, halves, in_blocks, less, of_shape, over, timed, times
 from catad.linear.families.block import assemble, chain, placed, total
 from catad.linear.families.contract import contract
 from catad.linear.families.delta import identity
@@ -42,6 +43,9 @@ MODES = ("reduced", "complete", "r")
 class Qr(Decomposition):
     """Q (..., m, n) and R (..., n, n) of a stack of matrices (..., m, n) with m >= n."""
 
+    pair: bool = False
+    gives = "mm"
+
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         n = ins[0].shape[-1]
         return ins[0], of_shape(ins[0], n, n)
@@ -54,20 +58,23 @@ class Qr(Decomposition):
         q, r = outs
         n = r.shape[-1]
         turned = times(q, q, turned=True)
-        m: list[Placed] = [(turned, (0,)), *over(r, r, 1)]
+        m: list[Placed] = [(turned, (0,)), *over(r, r, 1, self.pair)]
         skew: Placed = total([(identity(r), ()), (flipped(r, -1.0), ())]), ()
         o: list[Placed] = [*m, (masked(r), (2,)), skew]
         of_q = [placed(chain, [*o, (times(q, r), (0,))])]
         if q.shape[-2] > n:
             beside = less(q, [(turned, (0,)), (times(q, r, factor=-1.0), (0,))])
-            of_q.append(placed(chain, [*over(q, r, 1), beside]))
+            of_q.append(placed(chain, [*over(q, r, 1, self.pair), beside]))
         of_r = placed(total, [placed(chain, [(turned, (0,))]), placed(chain, [*o, (timed(r, r, factor=-1.0), (1,))])])
         rows = [[placed(total, of_q)], [placed(chain, [of_r, (masked(r), (3,))])]]
-        lower = np.tril(np.ones((n, n), r.dtype), -1)
+        lower = np.tril(np.ones((halves(n, self.pair),) * 2, r.dtype), -1)
+        below, upper = in_blocks(lower, self.pair), in_blocks(1 - lower, self.pair)
+        if self.pair:  # R has a real diagonal, so O has the imaginary one of M
+            below[n // 2 :, : n // 2] += np.eye(n // 2, dtype=r.dtype)
 
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
             b = wires[0].builder
-            return [*results, b.apply(const(lower), ()), b.apply(const(1 - lower), ())]
+            return [*results, b.apply(const(below), ()), b.apply(const(upper), ())]
 
         return Rule(assemble(rows, ins, outs, (q, r, *[Tensor((n, n), r.dtype)] * 2)), coefficients)
 
@@ -79,7 +86,7 @@ def _order_columns(xp: Any, rest: Any, order: Any) -> None:
     """Interchange columns so that each is the longest of what is left beside those before it."""
     every, n = xp.arange(len(rest)), rest.shape[-1]
     for k in range(min(rest.shape[-2:])):
-        squares = (rest * rest).sum(axis=-2)
+        squares = (rest.conj() * rest).real.sum(axis=-2)
         at = k + xp.argmax(squares[:, k:], axis=-1)
         columns = xp.broadcast_to(xp.arange(n), order.shape).copy()
         columns[every, at] = k
@@ -87,12 +94,15 @@ def _order_columns(xp: Any, rest: Any, order: Any) -> None:
         rest, order[...] = xp.take_along_axis(rest, columns[:, None, :], -1), xp.take_along_axis(order, columns, -1)
         length = xp.sqrt(squares[every, at])[:, None, None]
         unit = rest[:, :, k : k + 1] / xp.where(length == 0, 1, length)
-        rest = rest - unit * (unit * rest).sum(axis=-2, keepdims=True)
+        rest = rest - unit * (unit.conj() * rest).sum(axis=-2, keepdims=True)
 
 
 @box
 class ColumnPivots(Decomposition):
     """Orders of columns in which the diagonal of R descends, and matrices C for which A C has that order."""
+
+    pair: bool = False
+    gives = "xx"
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         n = ins[0].shape[-1]
@@ -110,34 +120,38 @@ class ColumnPivots(Decomposition):
             for k, one in enumerate(stack):
                 order[k] = lapack("geqp3", a.dtype)(one)[1] - 1
         order = order.reshape(*a.shape[:-2], n)
-        return order, (order[..., None, :] == xp.arange(n)[:, None]).astype(a.dtype)
+        return order, (order[..., None, :] == xp.arange(n)[:, None]).astype(a.real.dtype)
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> None:
         return None
 
 
-def reduced(b: Builder, a: Wire) -> tuple[Wire, Wire]:
+def reduced(b: Builder, a: Any) -> tuple[Any, Any]:
     """Q (..., m, k) and R (..., k, n)."""
     m, n = a.shape[-2:]
     if m >= n:
-        q, r = b.add(Qr(), a)
+        q, r = decomposed(b, Qr(), a)
         return q, r
-    q, r = b.add(Qr(), piece(b, a, a.ndim - 1, 0, m))
+    last = a.ndim - 1
+    q, r = decomposed(b, Qr(), on_parts(lambda part: piece(b, part, last, 0, m), a))
+    rest = on_parts(lambda part: piece(b, part, last, m, n), a)
+    if isinstance(a, Pair):
+        made = product(b, swapped(b, q), rest)
+        return q, Pair(*[b.apply(concatenate(last), both) for both in zip(r, made, strict=True)])
     *axes, i, j, k = range(a.ndim + 1)
-    rest = piece(b, a, a.ndim - 1, m, n)
     made = contract(b, [(*axes, i, j), (*axes, i, k)], [q, rest], (*axes, j, k), (*a.shape[:-2], m, m, n - m))
-    return q, b.apply(concatenate(a.ndim - 1), (r, made))
+    return q, b.apply(concatenate(last), (r, made))
 
 
 def _qr(b: Builder, x: Any, term: Any) -> Any:
     a, mode, order = matrices(b, x, term), term.parameters["mode"], list[Any]()
     if term.parameters["pivoting"]:
-        found, moving = b.add(ColumnPivots(), a)
-        a, order = a @ moving, [found]
+        found, moving = decomposed(b, ColumnPivots(), a)
+        a, order = on_parts(lambda part: part @ moving, a), [found]
     q, r = reduced(b, a)
     if mode == "complete" and a.shape[-2] > a.shape[-1]:
         q = completed(b, a, q, "qr")
-        r = b.apply(pad(0, a.shape[-2] - a.shape[-1], axis=a.ndim - 2), r)
+        r = on_parts(lambda part: b.apply(pad(0, a.shape[-2] - a.shape[-1], axis=a.ndim - 2), part), r)
     if mode == "r":
         return (r, *order) if order else r
     return q, r, *order

@@ -15,30 +15,44 @@ from catad.category.cartesian import in_pattern
 from catad.category.constructors import constructor
 from catad.category.spaces import Tensor
 from catad.category.terms import D
-from catad.linalg.matrices import identity_like, in_columns, of_one, square, triangle
-from catad.linalg.parts import timed, times
+from catad.linalg.matrices import identity_like, in_columns, of_one, square, swapped, triangle
+from catad.linalg.pairs import Array, Pair, as_pair, columns, of_columns, real_form
+from catad.linalg.parts import kind_of, timed, times
 from catad.linear.families import inverse
 from catad.linear.families.block import chain
 from catad.linear.solving.blocked import inverses
+from catad.linear.solving.complex_factors import of_complex
 from catad.linear.solving.factors import KINDS, SMALL, require_pivots
 from catad.linear.structure import Rule
 from catad.vector.deferred import Shaped, linear
 from catad.vector.folds.moments import floating
 
 if TYPE_CHECKING:
-    from catad.category.wiring import Builder, Wire
+    from catad.category.wiring import Builder
 
 ASSUMED = {"gen": "general", "general": "general", "pos": "pos", "positive definite": "pos", "sym": "sym", "symmetric": "sym"}
 ASSUMED |= {"her": "sym", "hermitian": "sym", "upper triangular": "upper", "lower triangular": "lower"}
 
 
 @linear
-def _solve(b: Builder, x: Any, term: Any) -> Wire:
-    a, right = in_pattern(b, x, "(a, b)", 0, term)
+def _solve(b: Builder, x: Any, term: Any) -> Any:
+    a, right = in_pattern(b, x, "(a, b)", 2, term)
     kind, matrices = ASSUMED[term.parameters["assume_a"]], square(b, a, term)
     if kind in ("lower", "upper"):
         matrices = triangle(b, matrices, kind == "lower")
-    return in_columns(b, matrices, floating(right), term, lambda b, a, right: inverse.solve(b, a, right, kind))
+    pair = isinstance(matrices, Pair) or isinstance(right, tuple)
+    if pair and kind == "sym":  # complex matrices have LU, of the matrix whose lower half is read
+        matrices, kind = _mirrored(b, as_pair(b, matrices, term), term.parameters["assume_a"][:3] == "her"), "general"
+    right = as_pair(b, right, term) if isinstance(right, tuple) else floating(right)
+    return in_columns(b, matrices, right, term, lambda b, a, right: inverse.solve(b, a, right, kind_of(kind, pair)))
+
+
+def _mirrored(b: Builder, a: Pair, hermitian: bool) -> Pair:
+    """The symmetric or Hermitian matrices whose lower halves are given."""
+    lower, above = triangle(b, a, True), swapped(b, triangle(b, a, True, strict=True))
+    if hermitian:
+        return Pair(lower.re + above.re, triangle(b, a, True, strict=True).im + above.im)
+    return Pair(lower.re + above.re, lower.im - above.im)
 
 
 @constructor()
@@ -95,8 +109,11 @@ class Inverted(Primitive):
         return self
 
 
-def inverted(b: Builder, a: Wire) -> Wire:
+def inverted(b: Builder, a: Array) -> Array:
     """The inverses of a stack."""
+    if isinstance(a, Pair):
+        made = inverse.solve(b, real_form(b, a), columns(b, identity_like(b, a), a.ndim - 2), of_complex("general"))
+        return of_columns(b, made, a.ndim - 2)
     if a.shape[-1] <= SMALL:
         return inverse.solve(b, a, identity_like(b, a))
     return b.add(Inverted(), a, *b.add(inverse.Factor("general"), a))[0]

@@ -14,14 +14,16 @@ from catad.category.constructors import axes as axes_
 from catad.category.constructors import constructor, integer
 from catad.category.spaces import Tensor
 from catad.category.terms import D
-from catad.linalg.eigh import eigvalsh
+from catad.linalg.eigh import Eigvalsh
 from catad.linalg.lstsq import default_rtol
-from catad.linalg.matrices import identity_like, matrices, square, tolerance
+from catad.linalg.matrices import identity_like, matrices, product, square, tolerance
+from catad.linalg.pairs import Pair, as_pair, columns, decomposed, on_parts, real_form
 from catad.linalg.solve import inverted
-from catad.linalg.svd import svdvals
+from catad.linalg.svd import SvdVals
 from catad.linear.families.contract import contract, repeated, zeros
 from catad.linear.families.inverse import Factor
 from catad.linear.families.reindex import reshaped
+from catad.linear.solving.complex_factors import of_complex
 from catad.linear.structure import cast
 from catad.scalar import apply, const, param
 from catad.vector.deferred import Shaped
@@ -43,9 +45,9 @@ def _entry(b: Builder, s: Wire, k: int) -> Wire:
     return reshaped(b, piece(b, s, s.ndim - 1, k, k + 1), s.shape[:-1])
 
 
-def of_singular_values(b: Builder, a: Wire, order: Any, term: Any) -> Wire:
+def of_singular_values(b: Builder, a: Any, order: Any, term: Any) -> Wire:
     """The norms of a stack of matrices."""
-    s: Wire = b.apply(svdvals, a)
+    (s,) = decomposed(b, SvdVals(), a)
     if order == "nuc":
         return summed(b, s, (s.ndim - 1,))
     if s.shape[-1]:
@@ -57,14 +59,18 @@ def of_singular_values(b: Builder, a: Wire, order: Any, term: Any) -> Wire:
 
 def _norm(b: Builder, x: Any, term: Any) -> Any:
     order, axis, keepdims = (term.parameters[name] for name in ("ord", "axis", "keepdims"))
-    if order not in SPECTRAL or isinstance(x, tuple):
-        return b.apply(norm_without_svd(order, axis, keepdims), x)
+    if isinstance(x, tuple):
+        x = as_pair(b, x, term)
     axes = axes_of(axis, x, term)
-    if len(axes) != 2:
+    if order not in SPECTRAL or len(axes) != 2:
+        if isinstance(x, Pair):
+            squares = bool(axes) and (order in (None, "fro") or (order == 2 and len(axes) == 1))
+            x = columns(b, x, axes[0]) if squares else of_wires(b, apply("hypot", param(0), param(1)), *x)
         return b.apply(norm_without_svd(order, axis, keepdims), x)
     labels = tuple(range(x.ndim))
     last = (*[k for k in labels if k not in axes], *axes)
-    made = of_singular_values(b, contract(b, [labels], [floating(x)], last, x.shape), order, term)
+    a = on_parts(lambda part: contract(b, [labels], [floating(part)], last, part.shape), x)
+    made = of_singular_values(b, a, order, term)
     return reshaped(b, made, [1 if k in axes else n for k, n in enumerate(x.shape)]) if keepdims else made
 
 
@@ -91,29 +97,40 @@ def _cond(b: Builder, x: Any, term: Any) -> Wire:
     if 0 in a.shape[-2:]:
         raise errors.SpaceError(errors.no_condition(a.space, term))
     if order in (None, 2, -2):
-        s: Wire = b.apply(svdvals, a)
+        (s,) = decomposed(b, SvdVals(), a)
         ends = [_entry(b, s, k) for k in (0, s.shape[-1] - 1)]
         made = of_wires(b, apply("div", param(0), param(1)), *(ends if order != -2 else ends[::-1]))
     else:
-        regular, singular = _regular(b, square(b, a, term))
-        both = [_norm_of(b, one, order, term) for one in (a, cast(inverted(b, regular), a.dtype))]
+        a = square(b, a, term)
+        regular, singular = _regular(b, a)
+        both = [_norm_of(b, one, order, term) for one in (a, on_parts(lambda part: cast(part, a.dtype), inverted(b, regular)))]
         made = of_wires(b, apply("select", param(2), const(np.inf), apply("mul", param(0), param(1))), *both, singular)
-    strange = summed(b, of_wires(b, apply("mul", param(0), const(0.0)), a), (a.ndim - 2, a.ndim - 1))  # NaN beside NaN
+    both_parts = a.re + a.im if isinstance(a, Pair) else a
+    strange = summed(b, of_wires(b, apply("mul", param(0), const(0.0)), both_parts), (a.ndim - 2, a.ndim - 1))  # NaN beside NaN
     none = apply("and", apply("ne", param(0), param(0)), apply("eq", param(1), param(1)))
     return of_wires(b, apply("select", none, const(np.inf), param(0)), made, strange)
 
 
-def _regular(b: Builder, a: Wire) -> tuple[Wire, Wire]:
+def _regular(b: Builder, a: Wire | Pair) -> tuple[Any, Wire]:
     """The matrices, identities in place of singular ones, and which are singular."""
-    (lu, _), *axes, i = b.add(Factor("general"), a), *range(a.ndim - 1)
-    pivots = contract(b, [(*axes, i, i)], [lu], (*axes, i), a.shape[:-1])
+    *axes, i, part = range(a.ndim)
+    if isinstance(a, Pair):
+        stored, _ = b.add(Factor(of_complex("general")), real_form(b, a))
+        lu = reshaped(b, of_wires(b, apply("abs", param(0)), stored), (*a.shape, 2))
+        pivots = contract(b, [(*axes, i, i, part)], [lu], (*axes, i), (*a.shape[:-1], 2))
+    else:
+        lu, _ = b.add(Factor("general"), a)
+        pivots = contract(b, [(*axes, i, i)], [lu], (*axes, i), a.shape[:-1])
     zero = of_wires(b, apply("select", apply("eq", param(0), const(0.0)), const(1.0), const(0.0)), pivots)
     singular = of_wires(b, apply("gt", param(0), const(0.0)), summed(b, zero, (i,)))
     flag = repeated(b, singular, axes, a.shape)
-    return of_wires(b, apply("select", param(2), param(1), param(0)), a, identity_like(b, a), flag), singular
+    chosen, eye = apply("select", param(2), param(1), param(0)), identity_like(b, a)
+    if isinstance(a, Pair):
+        return Pair(*[of_wires(b, chosen, *both, flag) for both in zip(a, eye, strict=True)]), singular
+    return of_wires(b, chosen, a, eye, flag), singular
 
 
-def _norm_of(b: Builder, a: Wire, order: Any, term: Any) -> Wire:
+def _norm_of(b: Builder, a: Wire | Pair, order: Any, term: Any) -> Wire:
     made: Wire = b.apply(norm(order, (a.ndim - 2, a.ndim - 1)), a)
     return made
 
@@ -141,7 +158,8 @@ def cond(p: Order = None) -> D:
 def _matrix_rank(b: Builder, x: Any, term: Any) -> Wire:
     rtol, hermitian = term.parameters["rtol"], term.parameters["hermitian"]
     a = square(b, x, term) if hermitian else matrices(b, x, term)
-    s: Wire = of_wires(b, apply("abs", param(0)), b.apply(eigvalsh(), a)) if hermitian else b.apply(svdvals, a)
+    (s,) = decomposed(b, Eigvalsh() if hermitian else SvdVals(), a)
+    s = of_wires(b, apply("abs", param(0)), s) if hermitian else s
     last = s.ndim - 1
     if not s.shape[-1]:
         return zeros(b, Tensor(s.shape[:-1], np.dtype(np.int64)))
@@ -167,16 +185,16 @@ def matrix_rank(rtol: float | None = None, hermitian: bool = False) -> D:
     return Shaped(matrix_rank, _matrix_rank, rtol=tolerance(rtol, "rtol"), hermitian=bool(hermitian))
 
 
-def _matrix_power(b: Builder, x: Any, term: Any) -> Wire:
+def _matrix_power(b: Builder, x: Any, term: Any) -> Any:
     a, n = square(b, x, term), term.parameters["n"]
     if not n:
         return identity_like(b, a)
     power, made = inverted(b, a) if n < 0 else a, None
     for bit in f"{abs(n):b}"[:0:-1]:
         if bit == "1":
-            made = power if made is None else made @ power
-        power = power @ power
-    return power if made is None else made @ power
+            made = power if made is None else product(b, made, power)
+        power = product(b, power, power)
+    return power if made is None else product(b, made, power)
 
 
 @constructor()

@@ -13,19 +13,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from catad import scalar
 from catad.category.boxes import box
+from catad.category.constant import const
 from catad.category.constructors import constructor
 from catad.category.spaces import Tensor
 from catad.category.terms import D
+from catad.linalg.cholesky import masked
 from catad.linalg.complement import completed
 from catad.linalg.divided import Divided, gaps
 from catad.linalg.eigh import dropping
 from catad.linalg.matrices import matrices, swapped
-from catad.linalg.parts import Decomposition, by_lane, diagonals, flipped, less, of_shape, scaled, timed, times
+from catad.linalg.pairs import decomposed, decomposed_forms
+from catad.linalg.parts import Decomposition, by_lane, diagonals, flipped, in_blocks, less, of_shape, scaled, timed, times
 from catad.linear.families.block import assemble, chain, placed, total
 from catad.linear.families.contract import repeated
+from catad.linear.families.delta import identity
 from catad.linear.structure import Placed, Rule
-from catad.scalar import apply, const, param
+from catad.scalar import apply, param
 from catad.support.help import documented
 from catad.vector.deferred import Named, Shaped
 from catad.vector.folds.moments import of_wires
@@ -52,6 +57,9 @@ def _in_bases(a: Tensor, u: Tensor, vh: Tensor) -> list[Placed]:
 class SvdVals(Decomposition):
     """The singular values of a stack of matrices (..., m, n)."""
 
+    pair: bool = False
+    gives = "r"
+
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return (of_shape(ins[0], _sizes(ins[0])[2]),)
 
@@ -63,7 +71,7 @@ class SvdVals(Decomposition):
         u, _, vh = Svd().typed(ins)
 
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
-            made = wires[0].builder.add(Svd(), wires[0])
+            made = decomposed_forms(wires[0].builder, Svd(pair=self.pair), wires[0])
             return [made[0], made[2]]
 
         core = of_shape(a, u.shape[-1], u.shape[-1])
@@ -81,6 +89,9 @@ class Svd(Decomposition):
     """
 
     drop: bool = False
+    pair: bool = False
+    gives = "mrm"
+
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         m, n, k = _sizes(ins[0])
         return of_shape(ins[0], m, k), of_shape(ins[0], k), of_shape(ins[0], k, n)
@@ -100,23 +111,29 @@ class Svd(Decomposition):
         bases = _in_bases(a, u, vh)
         values: list[Placed] = [*bases, (diagonals(core), ())]
         left, right, slots = [placed(chain, [*bases, *of_left])], [placed(chain, [*bases, *of_right])], [u, vh, s, core]
+        if self.pair:
+            skew: Placed = total([(identity(core), ()), (flipped(core, -1.0), ())]), ()
+            left.append(placed(chain, [*bases, (masked(core), (4,)), skew, (Divided(core), (5,)), (times(u, core), (0,))]))
+            slots += [Tensor((k, k), s.dtype), core]
         if m > k:
             inner = times(u, u, turned=True)
             beside = less(u, [(inner, (0,)), (times(u, inner.cod[0], factor=-1.0), (0,))])
-            left.append(placed(chain, [(timed(vh, a, turned=True), (1,)), (Divided(u), (4,)), beside]))
+            left.append(placed(chain, [(timed(vh, a, turned=True), (1,)), (Divided(u), (len(slots),)), beside]))
             slots.append(u)
         if n > k:
             inner = timed(vh, vh, turned=True)
             beside = less(vh, [(inner, (1,)), (timed(vh, inner.cod[0], factor=-1.0), (1,))])
-            right.append(placed(chain, [(times(u, a, turned=True), (0,)), (Divided(vh), (4,)), beside]))
+            right.append(placed(chain, [(times(u, a, turned=True), (0,)), (Divided(vh), (len(slots),)), beside]))
             slots.append(vh)
         rows = [[placed(total, left)], [placed(chain, values)], [placed(total, right)]]
 
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
             b, (u, s, vh) = wires[0].builder, results
-            made = [u, vh, s, gaps(b, s, True, self.drop)]
+            made = [u, vh, s, gaps(b, s, True, self.drop, self.pair)]
             batch, column = tuple(range(s.ndim - 1)), s.ndim - 1
-            divisor = _nonzero(b, s) if self.drop else s
+            divisor = _nonzero(b, s, self.pair) if self.drop else s
+            if self.pair:
+                made += _phases(b, divisor, core.shape)
             if m > k:
                 made.append(repeated(b, divisor, (*batch, column + 1), u.shape))
             if n > k:
@@ -135,17 +152,27 @@ class Svd(Decomposition):
         return 14 * ins[0].size * _sizes(ins[0])[2]
 
 
-def _nonzero(b: Builder, s: Wire) -> Wire:
+def _phases(b: Builder, s: Wire, shape: tuple[int, ...]) -> list[Wire]:
+    """The mask of the imaginary diagonal of a real form, and what it is divided by: s, and infinity elsewhere."""
+    k, rows, batch = s.shape[-1] // 2, s.ndim - 1, tuple(range(s.ndim - 1))
+    mask, other = np.zeros((2 * k, 2 * k), s.dtype), np.zeros((k, k), s.dtype)
+    mask[k:, :k] = np.eye(k)
+    other[~np.eye(k, dtype=bool)] = np.inf
+    infinite = repeated(b, b.apply(const(in_blocks(other, True)), ()), (rows, rows + 1), shape)
+    return [b.apply(const(mask), ()), repeated(b, s, (*batch, rows), shape) + infinite]
+
+
+def _nonzero(b: Builder, s: Wire, pair: bool) -> Wire:
     """Singular values, infinity in the place of those that are 0 but for rounding."""
     axes = tuple(range(s.ndim))
     size = repeated(b, summed(b, s, axes[-1:]), axes[:-1], s.shape)
-    least = apply("mul", const(4 * float(np.finfo(s.dtype).eps)), param(1))
-    return of_wires(b, apply("select", apply("le", param(0), least), const(np.inf), param(0)), s, size)
+    least = apply("mul", scalar.const((2 if pair else 4) * float(np.finfo(s.dtype).eps)), param(1))
+    return of_wires(b, apply("select", apply("le", param(0), least), scalar.const(np.inf), param(0)), s, size)
 
 
 def _svd(b: Builder, x: Any, term: Any) -> Any:
     a = matrices(b, x, term)
-    u, s, vh = b.add(Svd(term.parameters["degenerate"] == "zero"), a)
+    u, s, vh = decomposed(b, Svd(term.parameters["degenerate"] == "zero"), a)
     if term.parameters["full_matrices"]:
         u = completed(b, a, u, "left")
         vh = swapped(b, completed(b, a, swapped(b, vh), "right"))
@@ -175,8 +202,8 @@ def svd(full_matrices: bool = True, degenerate: str | None = None) -> D:
     return Shaped(svd, _svd, full_matrices=bool(full_matrices), degenerate=degenerate)
 
 
-def _svdvals(b: Builder, x: Any, term: Any) -> Wire:
-    return b.add(SvdVals(), matrices(b, x, term))[0]
+def _svdvals(b: Builder, x: Any, term: Any) -> Any:
+    return decomposed(b, SvdVals(), matrices(b, x, term))[0]
 
 
 svdvals = documented(Named("linalg.svdvals", _svdvals), """`ct.linalg.svdvals(a)` has the singular values, in descending order.

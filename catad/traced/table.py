@@ -36,7 +36,7 @@ _TOPICS = {  # what each module of `names/` has entries for: NumPy's names and m
         append array_split block column_stack concat concatenate delete dsplit dstack hsplit hstack insert split stack
         unstack vsplit vstack""",
     "linear.linalg": "cholesky det inv slogdet solve",
-    "linear.decompositions": "cond eigh eigvalsh lstsq matrix_rank pinv qr svd svdvals tensorinv tensorsolve",
+    "linear.decompositions": "cond eig eigh eigvals eigvalsh lstsq matrix_rank pinv qr svd svdvals tensorinv tensorsolve",
     "linear.scipy_linalg": "scipy.linalg",
     "linear.scipy_matrices": "scipy.linalg",
     "linear.signal": "scipy.signal",
@@ -120,6 +120,7 @@ FUNCTIONS, PYTHON, METHODS, UFUNC_METHODS, INSTANCES, ITEMS, SPECIAL = (Table() 
 MASKED_METHODS: frozenset[str] = frozenset(("sum", "mean", "any", "all", "astype", "copy", "round", "clip"))
 SHARING: set[Any] = set()
 SCATTERED: set[Callable[..., Any]] = set()  # meanings of functions that give arrays in another order than C, also of such
+COMPLEX_TOO: set[Callable[..., Any]] = set()  # meanings that take complex stand-ins as they are
 OWN_ORDER: set[Callable[..., Any]] = set()  # meanings that say themselves how their results lie in memory
 
 

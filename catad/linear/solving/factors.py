@@ -43,6 +43,11 @@ class Kind(NamedTuple):
     each: Callable[[Tensor], int] = lambda a: a.shape[-1]  # those of a solution, for each of its numbers
 
 
+def conjugate(x: Any) -> Any:
+    """The conjugate numbers; real arrays are not copied."""
+    return x.conj() if x.dtype.kind == "c" else x
+
+
 def _flat(a: Any) -> Any:
     """A stack with one leading axis."""
     return a.reshape(math.prod(a.shape[:-2]), *a.shape[-2:])
@@ -58,7 +63,7 @@ def lapack(name: str, dtype: np.dtype[Any]) -> Any:
     """A function of LAPACK or BLAS for a dtype."""
     from scipy.linalg import blas, lapack
 
-    return getattr(blas if name in ("trsm", "trsv") else lapack, ("s" if dtype == np.float32 else "d") + name)
+    return getattr(blas if name in ("trsm", "trsv") else lapack, {"f": "s", "d": "d", "F": "c", "D": "z"}[dtype.char] + name)
 
 
 def _on_device(name: str) -> Any:
@@ -232,10 +237,11 @@ def _cholesky_side_by_side(xp: Any, stack: Any) -> Arrays:
     infos = xp.zeros(len(stack), dtype=np.int64)
     with np.errstate(all="ignore"):
         for k in range(n):
-            infos = xp.where((infos == 0) & ~(m[k, k] > 0), k + 1, infos)
-            m[k:, k] /= xp.sqrt(m[k, k])
+            pivot = m[k, k] = m[k, k].real
+            infos = xp.where((infos == 0) & ~(pivot > 0), k + 1, infos)
+            m[k:, k] /= xp.sqrt(pivot)
             for row in range(k + 1, n):
-                m[row, k + 1 : row + 1] -= m[row, k] * m[k + 1 : row + 1, k]
+                m[row, k + 1 : row + 1] -= m[row, k] * conjugate(m[k + 1 : row + 1, k])
     return _stacked(xp, m), infos
 
 
@@ -255,13 +261,13 @@ def _where_positive(xp: Any, stack: Any, made: Any, infos: Any, shape: Sequence[
 
 def _cholesky_solve(xp: Any, a: Any, factors: Arrays, b: Any, turned: bool) -> Any:
     (low,) = factors
-    return _substituted(xp, low, _substituted(xp, low, b, True, False), True, True)
+    return substituted(xp, low, substituted(xp, low, b, True, False), True, True)
 
 
 # -- triangles
 
 
-def _substituted(xp: Any, a: Any, b: Any, lower: bool, turned: bool) -> Any:
+def substituted(xp: Any, a: Any, b: Any, lower: bool, turned: bool) -> Any:
     """Solve with triangles, or with their transposes; what stands in the other half is not read."""
     if not b.size:
         return b.copy()
@@ -286,7 +292,7 @@ def _substituted(xp: Any, a: Any, b: Any, lower: bool, turned: bool) -> Any:
 def _triangle(lower: bool) -> Kind:
     def solve(xp: Any, a: Any, factors: Arrays, b: Any, turned: bool) -> Any:
         require_pivots(xp, a, "triangular")
-        return _substituted(xp, a, b, lower, turned)
+        return substituted(xp, a, b, lower, turned)
 
     return Kind(lambda a: (), lambda xp, a: (), solve, lambda a: 0)
 
@@ -329,7 +335,7 @@ class _Kinds(dict[str, Kind]):
         return MAKERS[word](*map(int, numbers))
 
 
-def _half(a: Tensor) -> int:
+def half(a: Tensor) -> int:
     return a.size * a.shape[-1] // 6
 
 
@@ -337,8 +343,8 @@ MAKERS: dict[str, Callable[..., Kind]] = {}
 KINDS: dict[str, Kind] = _Kinds(
     {
         "general": Kind(_lu_spaces, _lu, _lu_solve),
-        "pos": Kind(lambda a: (a,), _cholesky, _cholesky_solve, _half),
-        "sym": Kind(_lu_spaces, _symmetric, _symmetric_solve, _half),
+        "pos": Kind(lambda a: (a,), _cholesky, _cholesky_solve, half),
+        "sym": Kind(_lu_spaces, _symmetric, _symmetric_solve, half),
         "lower": _triangle(True),
         "upper": _triangle(False),
     }

@@ -17,7 +17,8 @@ from catad.traced.arrays.stand_in import Traced, View, computed, fresh, var_of
 from catad.traced.names.sums import axes_of, one_line, strong
 from catad.traced.names.universal import lines
 from catad.traced.recorder import Trace
-from catad.traced.table import meaning, method, scattered
+from catad.traced.table import COMPLEX_TOO, meaning, method, scattered
+from catad.values.complex_numbers import is_complex
 from catad.vector.folds.contract import einsum
 from catad.vector.folds.norm import norm as norm_word
 from catad.vector.indexing.keys import arg
@@ -257,7 +258,7 @@ def crosses(trace: Trace, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 def matrix_power(trace: Trace, a: Any, n: Any) -> Any:
     if not hasattr(n, "__index__"):
         raise TypeError("exponent must be an integer")
-    x, n = strong(trace, a), n.__index__()
+    x, n = a if is_complex(a) else strong(trace, a), n.__index__()
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
     if n < 0:
@@ -271,6 +272,9 @@ def matrix_power(trace: Trace, a: Any, n: Any) -> Any:
         n //= 2
         square = matmul(trace, square, square) if n else square
     return made.copy() if made is x else made
+
+
+COMPLEX_TOO.add(matrix_power)
 
 
 def _norm(trace: Trace, x: Any, order: Any, axis: Any, keepdims: bool) -> Any:
@@ -322,21 +326,24 @@ def matrix_norm(trace: Trace, x: Any, /, *, keepdims: bool = False, ord: Any = "
 @meaning(np.linalg.multi_dot)
 def multi_dot(trace: Trace, arrays: Any) -> Any:
     """In the order of the fewest multiplications, as NumPy."""
-    given = [strong(trace, one) for one in arrays]
+    given = [one if is_complex(one) else strong(trace, one) for one in arrays]
     if len(given) < 2:
         raise ValueError("Expecting at least two arrays.")
     if len(given) == 2:
-        return _dot(trace, *given)
+        return np.dot(*given)
     for k, one in enumerate(given):
         if one.ndim != 2 and (one.ndim != 1 or 0 < k < len(given) - 1):
             raise np.linalg.LinAlgError(f"{one.ndim}-dimensional array given. Array must be two-dimensional")
     rows, columns = given[0].ndim == 1, given[-1].ndim == 1
     given[0], given[-1] = given[0][None] if rows else given[0], given[-1][:, None] if columns else given[-1]
-    made = _in_best_order(trace, given)
+    made = _in_best_order(given)
     return made[0, 0] if rows and columns else made[0] if rows else made[:, 0] if columns else made
 
 
-def _in_best_order(trace: Trace, matrices: list[Any]) -> Any:
+COMPLEX_TOO.add(multi_dot)
+
+
+def _in_best_order(matrices: list[Any]) -> Any:
     """The product of a chain; `best[i, j]` has the cost of the matrices from i to j, and the last one of the first half."""
     sizes = [one.shape[0] for one in matrices] + [matrices[-1].shape[1]]
     best = {(i, i): (0, i) for i in range(len(matrices))}
@@ -349,6 +356,6 @@ def _in_best_order(trace: Trace, matrices: list[Any]) -> Any:
 
     def product(i: int, j: int) -> Any:
         k = best[i, j][1]
-        return matrices[i] if i == j else matmul(trace, product(i, k), product(k + 1, j))
+        return matrices[i] if i == j else product(i, k) @ product(k + 1, j)
 
     return product(0, len(matrices) - 1)

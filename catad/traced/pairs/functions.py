@@ -23,7 +23,7 @@ from catad.traced.names.making import from_nested
 from catad.traced.pairs.stand_in import Complex, as_pair, astype, pair_of_array, zeros_like
 from catad.traced.pairs.universal import universal
 from catad.traced.recorder import Trace
-from catad.traced.table import FUNCTIONS, METHODS
+from catad.traced.table import COMPLEX_TOO, FUNCTIONS, METHODS
 from catad.values.complex_numbers import complex_dtype, is_complex, is_complex_dtype, real_dtype
 from catad.vector.scans.scan import scan
 
@@ -51,7 +51,9 @@ def called(found: Callable[..., Any], trace: Trace, name: str, args: tuple[Any, 
     kwargs = dict(kwargs)
     target = kwargs.pop("out", None)
     target = target[0] if isinstance(target, tuple) else target
-    if name in _METHODS:
+    if found in COMPLEX_TOO:
+        made = found(trace, *args, **kwargs)
+    elif name in _METHODS:
         ufunc_args = (args[1], *((0,) if len(args) < 3 and "axis" not in kwargs else args[2:]))
         made = getattr(np, _METHODS[name])(*ufunc_args, **kwargs)
     elif name.endswith(".outer"):
@@ -308,8 +310,20 @@ def _norm(trace: Trace, x: Any, *args: Any, **kwargs: Any) -> Any:
         squares = np.sum(together * together, axis=(0, *axes), keepdims=bool(kwargs.get("keepdims")))
         return np.sqrt(squares[0] if kwargs.get("keepdims") else squares)
     if matrix and order in (2, -2, "nuc"):
-        raise errors.TraceError(errors.not_for_complex(f"np.linalg.norm with ord={order!r}"))
+        return _norm_by_singular_values(both, order, axis, bool(kwargs.get("keepdims")))
     return np.linalg.norm(np.abs(both), *args, **kwargs)
+
+
+def _norm_by_singular_values(z: Complex, order: Any, axis: Any, keepdims: bool) -> Any:
+    axes = _axes(z, axis)
+    last: Any = np.moveaxis(z, axes, (-2, -1))  # type: ignore[type-var]
+    s = np.linalg.svdvals(last)
+    made = np.sum(s, axis=-1) if order == "nuc" else np.max(s, axis=-1, initial=0) if order == 2 else np.min(s, axis=-1)
+    return np.expand_dims(made, tuple(sorted(axes))) if keepdims else made
+
+
+def _matrix_norm(trace: Trace, x: Any, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    return np.linalg.norm(x, ord, (-2, -1), keepdims)
 
 
 def _reduced(function: Any) -> Callable[..., Any]:
@@ -375,6 +389,7 @@ def _weakly(thing: Any) -> Any:
 
 OWN: dict[str, Callable[..., Any]] = {
     "conj": conj, "conjugate": conj, "prod": _prod, "cumprod": _cumprod, "angle": _angle, "var": _var, "norm": _norm,
+    "matrix_norm": _matrix_norm, "vector_norm": lambda trace, x, **more: np.linalg.vector_norm(np.abs(as_pair(trace, x)), **more),
     "std": lambda trace, *args, **kwargs: np.sqrt(_var(trace, *args, **kwargs)),
     "real": lambda trace, val: as_pair(trace, val).re, "imag": lambda trace, val: as_pair(trace, val).im,
     "iscomplexobj": lambda trace, x: True, "isrealobj": lambda trace, x: False,

@@ -17,7 +17,6 @@ import numpy as np
 from catad import scalar
 from catad.category.boxes import Primitive
 from catad.category.spaces import Tensor
-from catad.engine.cpu.run import blas
 from catad.engine.cpu.whole.fortran import Fortran
 from catad.engine.cpu.whole.text import Arrays, Text
 from catad.engine.text.numbers import called, cast, load, store

@@ -10,11 +10,10 @@ from numpy.linalg import LinAlgError
 
 from catad import errors
 from catad import linalg as words
-from catad.traced.names.linear.linalg import several, stack
+from catad.traced.names.linear.linalg import adjoint, numbers, one_line, several, stack
 from catad.traced.names.shapes import as_traced
-from catad.traced.names.sums import one_line, strong
 from catad.traced.recorder import Trace
-from catad.traced.table import meaning
+from catad.traced.table import COMPLEX_TOO, meaning
 
 
 def _result(function: Any) -> Any:
@@ -22,7 +21,7 @@ def _result(function: Any) -> Any:
     return type(function(np.eye(1)))
 
 
-_EIGH, _SVD, _QR = (_result(f) for f in (np.linalg.eigh, np.linalg.svd, np.linalg.qr))
+_EIG, _EIGH, _SVD, _QR = (_result(f) for f in (np.linalg.eig, np.linalg.eigh, np.linalg.svd, np.linalg.qr))
 
 
 def _half(given: Any) -> str:
@@ -54,6 +53,17 @@ def eigvalsh(trace: Trace, a: Any, UPLO: str = "L") -> Any:
     return one_line(trace, words.eigvalsh(half), stack(trace, a))
 
 
+@meaning(np.linalg.eig)
+def eig(trace: Trace, a: Any) -> Any:
+    """Complex, also where NumPy finds real numbers."""
+    return _EIG(*several(trace, words.eig, stack(trace, a)))
+
+
+@meaning(np.linalg.eigvals)
+def eigvals(trace: Trace, a: Any) -> Any:
+    return one_line(trace, words.eigvals, stack(trace, a))
+
+
 @meaning(np.linalg.svd)
 def svd(trace: Trace, a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     if hermitian:
@@ -71,7 +81,7 @@ def _svd_of_symmetric(trace: Trace, a: Any, compute_uv: bool) -> Any:
     w, v = eigh(trace, a)
     order = np.flip(np.argsort(abs(w), axis=-1), -1)
     w, u = np.take_along_axis(w, order, -1), np.take_along_axis(v, order[..., None, :], -1)
-    return _SVD(u, abs(w), np.swapaxes(u * np.copysign(w.dtype.type(1), w)[..., None, :], -1, -2))
+    return _SVD(u, abs(w), adjoint(u * np.copysign(w.dtype.type(1), w)[..., None, :]))
 
 
 @meaning(np.linalg.svdvals)
@@ -103,7 +113,7 @@ def pinv(trace: Trace, a: Any, rcond: Any = None, hermitian: bool = False, *, rt
 
 @meaning(np.linalg.lstsq)
 def lstsq(trace: Trace, a: Any, b: Any, rcond: Any = None) -> Any:
-    x, y = strong(trace, a), strong(trace, b)
+    x, y = numbers(trace, a), numbers(trace, b)
     for one in (x, y if y.ndim != 1 else y[:, None]):
         if one.ndim != 2:
             raise LinAlgError(f"{one.ndim}-dimensional array given. Array must be two-dimensional")
@@ -116,7 +126,7 @@ def lstsq(trace: Trace, a: Any, b: Any, rcond: Any = None) -> Any:
 def matrix_rank(trace: Trace, A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     if rtol is not None and tol is not None:
         raise ValueError("`tol` and `rtol` can't be both set.")
-    x = strong(trace, A)
+    x = numbers(trace, A)
     if x.ndim < 2:
         return np.any(x != 0).astype(np.int64)
     s = svd(trace, x, compute_uv=False, hermitian=hermitian)
@@ -130,7 +140,7 @@ def matrix_rank(trace: Trace, A: Any, tol: Any = None, hermitian: bool = False, 
 
 @meaning(np.linalg.cond)
 def cond(trace: Trace, x: Any, p: Any = None) -> Any:
-    a = strong(trace, x)
+    a = numbers(trace, x)
     if 0 in a.shape[-2:]:
         raise LinAlgError("cond is not defined on empty arrays")
     spectral = p is None or p in (2, -2)
@@ -151,7 +161,7 @@ def _numpys(call: Any, error: Exception) -> Exception:
 
 @meaning(np.linalg.tensorinv)
 def tensorinv(trace: Trace, a: Any, ind: int = 2) -> Any:
-    x = strong(trace, a)
+    x = numbers(trace, a)
     if ind <= 0:
         raise ValueError("Invalid ind argument.")
     matrix = x.reshape(math.prod(x.shape[:ind]), -1)
@@ -160,7 +170,7 @@ def tensorinv(trace: Trace, a: Any, ind: int = 2) -> Any:
 
 @meaning(np.linalg.tensorsolve)
 def tensorsolve(trace: Trace, a: Any, b: Any, axes: Any = None) -> Any:
-    x, y = strong(trace, a), strong(trace, b)
+    x, y = numbers(trace, a), numbers(trace, b)
     order = list(range(x.ndim))
     for k in axes or ():
         order.remove(k)
@@ -171,3 +181,6 @@ def tensorsolve(trace: Trace, a: Any, b: Any, axes: Any = None) -> Any:
     if x.size != n**2:
         raise LinAlgError("Input arrays must satisfy the requirement prod(a.shape[b.ndim:]) == prod(a.shape[:b.ndim])")
     return np.linalg.solve(x.reshape(n, n), y.ravel()).reshape(rest)
+
+
+COMPLEX_TOO.update((eig, eigvals, eigh, eigvalsh, svd, svdvals, qr, pinv, lstsq, matrix_rank, cond, tensorinv, tensorsolve))

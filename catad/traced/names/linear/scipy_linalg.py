@@ -13,25 +13,20 @@ import numpy as np
 from catad import errors
 from catad import linalg as words
 from catad.linalg.solve import ASSUMED
-from catad.traced.arrays.stand_in import computed, fresh
+from catad.traced.arrays.stand_in import computed
 from catad.traced.names.linear.decompositions import number
-from catad.traced.names.linear.linalg import several
-from catad.traced.names.products import norm as numpys_norm
-from catad.traced.names.sums import one_line, strong
+from catad.traced.names.linear.linalg import adjoint, numbers, one_line, result, several, variables
+from catad.traced.pairs.stand_in import Complex
 from catad.traced.recorder import Trace
-from catad.traced.table import meaning_anywhere, of_package
-
-
-def _turned(x: Any) -> Any:
-    return np.swapaxes(x, -1, -2)
-
+from catad.traced.table import COMPLEX_TOO, meaning_anywhere, of_package
+from catad.values.complex_numbers import is_complex
 
 _NARROW = "?bBhH"  # booleans and integers of up to 16 bits, for which LAPACK's functions of float32 are taken
 
 
 def _floats(trace: Trace, a: Any, narrow: Any = np.float32) -> Any:
-    x = strong(trace, a)
-    return x if x.dtype.kind == "f" else x.astype(narrow if x.dtype.char in _NARROW else np.float64)
+    x = numbers(trace, a)
+    return x if x.dtype.kind in "fc" else x.astype(narrow if x.dtype.char in _NARROW else np.float64)
 
 
 def square(trace: Trace, a: Any, narrow: Any = np.float32) -> Any:
@@ -57,6 +52,14 @@ def _unsupported(name: str, **given: Any) -> None:
             raise errors.TraceError(errors.unknown_parameter(f"scipy.linalg.{name}", parameter))
 
 
+def _whole(half: Any, symmetric: bool = False) -> Any:
+    """The Hermitian matrix, or the symmetric one, whose lower half is given; zeros are above it."""
+    below = np.tril(half, -1)
+    if symmetric or not is_complex(half):
+        return half + np.matrix_transpose(below)
+    return Complex(half.re, below.im) + adjoint(below)
+
+
 def _solved(a: Any, b: Any, kind: str) -> Any:
     return one_line(a.trace_, words.solve(kind), a, b)
 
@@ -78,13 +81,14 @@ def solve(
         width = int(assume_a == "tridiagonal")
         x = np.tril(np.triu(x, -width), width)
     if kind in ("pos", "sym"):
-        half = np.tril(x) if lower else _turned(np.triu(x))
-        return _solved(half + _turned(np.tril(half, -1)), y, kind)
+        plain = assume_a in ("sym", "symmetric")
+        half = np.tril(x) if lower else np.matrix_transpose(np.triu(x)) if plain else adjoint(np.triu(x))
+        return _solved(_whole(half, plain), y, str(assume_a))
     named = {"lower": "lower triangular", "upper": "upper triangular"}
     if not transposed:
         return _solved(x, y, named.get(kind, "gen"))
     other = {"lower": "upper triangular", "upper": "lower triangular"}
-    return _solved(_turned(x), y, other.get(kind, "gen"))
+    return _solved(np.matrix_transpose(x), y, other.get(kind, "gen"))
 
 
 def solve_triangular(
@@ -99,7 +103,7 @@ def solve_triangular(
     if unit_diagonal:
         x = (np.tril(x, -1) if lower else np.triu(x, 1)) + np.eye(x.shape[-1], dtype=x.dtype)
     if trans:
-        x, lower = _turned(x), not lower
+        x, lower = adjoint(x) if trans == 2 else np.matrix_transpose(x), not lower
     return _solved(x, y, "lower triangular" if lower else "upper triangular")
 
 
@@ -118,7 +122,7 @@ def cho_solve(trace: Trace, c_and_lower: Any, b: Any, overwrite_b: bool = False,
     c, lower = c_and_lower
     x = square(trace, c)
     y = _right(x, b)
-    first, second = (x, _turned(x)) if lower else (_turned(x), x)
+    first, second = (x, adjoint(x)) if lower else (adjoint(x), x)
     return _solved(second, _solved(first, y, "lower triangular"), "upper triangular")
 
 
@@ -148,8 +152,11 @@ def lu_solve(
     if trans not in (0, 1, 2):
         raise ValueError(f"trans is 0, 1 or 2, not {trans!r}")
     x = square(trace, lu)
-    given = ((x.var_, strong(trace, piv).var_), _right(x, b).var_)
-    return fresh(trace, computed(trace.region, words.lu_solve(bool(trans)), given))
+    y = _right(x, b)
+    y = np.conjugate(y) if trans == 2 else y  # a^H x = b is a' conj(x) = conj(b)
+    packed, pivots, right = (variables(one) for one in (x, numbers(trace, piv), y))
+    made = result(trace, computed(trace.region, words.lu_solve(bool(trans)), ((packed, pivots), right)))
+    return np.conjugate(made) if trans == 2 else made
 
 
 def eigh(
@@ -170,7 +177,7 @@ def eigh(
     else:
         w, v = several(trace, words.eigh(half, driver=(driver or "evr") if b is None else None), problem)
         if factor is not None:  # y = L' v, or L^-1 v
-            v = np.matmul(factor, v) if type == 3 else _solved(_turned(factor), v, "upper triangular")
+            v = np.matmul(factor, v) if type == 3 else _solved(adjoint(factor), v, "upper triangular")
     if subset_by_index is not None:
         first, last = (int(k) for k in subset_by_index)
         if not 0 <= first <= last < x.shape[-1]:
@@ -185,18 +192,33 @@ def _reduced(trace: Trace, x: Any, b: Any, lower: bool, type: int) -> tuple[Any,
     if right.shape != x.shape:
         raise ValueError(f"wrong b dimensions {right.shape}, should be {x.shape}")
     if not lower:
-        x, right = _turned(x), _turned(right)
-    below = np.tril(x, -1)
-    whole = np.tril(x) + _turned(below)
+        x, right = adjoint(x), adjoint(right)
+    whole = _whole(np.tril(x))
     factor = one_line(trace, words.cholesky(), right)
     if type == 1:
-        inner = _turned(_solved(factor, whole, "lower triangular"))
+        inner = adjoint(_solved(factor, whole, "lower triangular"))
         return factor, _solved(factor, inner, "lower triangular")
-    return factor, np.matmul(np.matmul(_turned(factor), whole), factor)
+    return factor, np.matmul(np.matmul(adjoint(factor), whole), factor)
 
 
 def eigvalsh(trace: Trace, a: Any, b: Any = None, **options: Any) -> Any:
     return eigh(trace, a, b, eigvals_only=True, **options)
+
+
+def eig(
+    trace: Trace, a: Any, b: Any = None, left: bool = False, right: bool = True, overwrite_a: bool = False,
+    overwrite_b: bool = False, check_finite: bool = True, homogeneous_eigvals: bool = False,
+) -> Any:  # fmt: skip
+    """Complex, also where SciPy finds real eigenvectors."""
+    _unsupported("eig", b=b, left=left, homogeneous_eigvals=homogeneous_eigvals)
+    x = square(trace, a)
+    return tuple(several(trace, words.eig, x)) if right else one_line(trace, words.eigvals, x)
+
+
+def eigvals(
+    trace: Trace, a: Any, b: Any = None, overwrite_a: bool = False, check_finite: bool = True, homogeneous_eigvals: bool = False
+) -> Any:
+    return eig(trace, a, b, right=False, homogeneous_eigvals=homogeneous_eigvals)
 
 
 def svd(
@@ -245,7 +267,7 @@ def inv(
 def det(trace: Trace, a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """In float64 for one matrix."""
     x = square(trace, a, np.float64)
-    return one_line(trace, words.det, x.astype(np.float64) if x.ndim == 2 else x)
+    return one_line(trace, words.det, x.astype(np.complex128 if is_complex(x) else np.float64) if x.ndim == 2 else x)
 
 
 def lstsq(
@@ -277,7 +299,7 @@ def pinvh(
     check_finite: bool = True,
 ) -> Any:  # fmt: skip
     x = square(trace, a)
-    return _pseudo_inverse(trace, x if lower else _turned(x), "pinvh", atol, rtol, return_rank, True)
+    return _pseudo_inverse(trace, x if lower else adjoint(x), "pinvh", atol, rtol, return_rank, True)
 
 
 def _pseudo_inverse(trace: Trace, x: Any, name: str, atol: Any, rtol: Any, return_rank: bool, hermitian: bool) -> Any:
@@ -291,14 +313,14 @@ def _pseudo_inverse(trace: Trace, x: Any, name: str, atol: Any, rtol: Any, retur
 
 def norm(trace: Trace, a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True) -> Any:
     x = _floats(trace, a, np.float64)
-    made = numpys_norm(trace, x, ord, axis, keepdims)
+    made = np.linalg.norm(x, ord, axis, keepdims)
     alone = axis is None and not keepdims and ord in ((None, 2) if x.ndim == 1 else (1, np.inf) if x.ndim == 2 else ())
     return made.astype(np.float64) if alone else made  # BLAS and LAPACK give SciPy a number of Python
 
 
 MEANINGS = (
-    solve, solve_triangular, cholesky, cho_factor, cho_solve, lu, lu_factor, lu_solve, eigh, eigvalsh, svd, svdvals, qr, expm,
-    inv, det, lstsq, pinv, pinvh, norm,
+    solve, solve_triangular, cholesky, cho_factor, cho_solve, lu, lu_factor, lu_solve, eig, eigvals, eigh, eigvalsh, svd, svdvals,
+    qr, expm, inv, det, lstsq, pinv, pinvh, norm,
 )  # fmt: skip
 
 
@@ -309,3 +331,4 @@ def enter() -> None:
 
     for made in MEANINGS:
         meaning_anywhere(getattr(scipy.linalg, made.__name__))(made)
+    COMPLEX_TOO.update([made for made in MEANINGS if made is not lu])

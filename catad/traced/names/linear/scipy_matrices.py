@@ -12,14 +12,15 @@ import numpy as np
 
 from catad import errors
 from catad import linalg as words
+from catad.traced.names.linear.linalg import numbers, one_line
 from catad.traced.names.linear.scipy_linalg import square
-from catad.traced.names.sums import one_line, strong
+from catad.traced.names.sums import strong
 from catad.traced.recorder import Trace
-from catad.traced.table import meaning_anywhere, of_package
+from catad.traced.table import COMPLEX_TOO, meaning_anywhere, of_package
 
 
 def block_diag(trace: Trace, *arrs: Any) -> Any:
-    parts = [np.atleast_2d(strong(trace, one)) for one in arrs]
+    parts = [np.atleast_2d(numbers(trace, one)) for one in arrs]
     dtype, columns = np.result_type(*[part.dtype for part in parts]), [part.shape[-1] for part in parts]
     leading, rows = np.broadcast_shapes(*[part.shape[:-2] for part in parts]), []
     for k, part in enumerate(parts):
@@ -30,8 +31,8 @@ def block_diag(trace: Trace, *arrs: Any) -> Any:
 
 
 def toeplitz(trace: Trace, c: Any, r: Any = None) -> Any:
-    column = np.atleast_1d(strong(trace, c))
-    row = column if r is None else np.atleast_1d(strong(trace, r))
+    column = np.atleast_1d(numbers(trace, c))
+    row = np.conjugate(column) if r is None else np.atleast_1d(numbers(trace, r))
     if column.ndim != 1 or row.ndim != 1:
         raise errors.TraceError(errors.unknown_parameter("scipy.linalg.toeplitz", "c or r that has not one axis"))
     m, n = len(column), len(row)
@@ -39,14 +40,14 @@ def toeplitz(trace: Trace, c: Any, r: Any = None) -> Any:
 
 
 def circulant(trace: Trace, c: Any) -> Any:
-    column = np.atleast_1d(strong(trace, c))
+    column = np.atleast_1d(numbers(trace, c))
     n = column.shape[-1]
     return column[..., (np.arange(n)[:, None] - np.arange(n)) % max(1, n)]
 
 
 def hankel(trace: Trace, c: Any, r: Any = None) -> Any:
-    column = strong(trace, c)
-    row = np.zeros_like(column) if r is None else strong(trace, r)
+    column = numbers(trace, c)
+    row = np.zeros_like(column) if r is None else numbers(trace, r)
     if column.ndim != 1 or row.ndim != 1:
         raise errors.TraceError(errors.unknown_parameter("scipy.linalg.hankel", "c or r that has not one axis"))
     m, n = len(column), len(row)
@@ -219,3 +220,4 @@ def enter() -> None:
         function = getattr(scipy.linalg, made.__name__, None)
         if function is not None:  # it came with a later SciPy
             meaning_anywhere(function)(made)
+    COMPLEX_TOO.update((block_diag, toeplitz, circulant, hankel))
