@@ -51,7 +51,7 @@ def singular_matrix(kind: str, n: int, place: str, pivot: int) -> str:
         given=f"a matrix of {n} rows, pivot {pivot} of its factorisation is 0",
         expected="an invertible matrix",
         where=place or None,
-        do="for a solution of least norm, np.linalg.lstsq(a, b) or np.linalg.pinv(a) @ b",
+        do="for a solution of least norm, np.linalg.pinv(A) @ b",
     )
 
 
@@ -69,7 +69,7 @@ def not_positive(n: int, place: str, pivot: int) -> str:
     return text(
         "a matrix is not positive definite",
         given=f"a matrix of {n} rows, pivot {pivot} of its Cholesky factorisation is not positive",
-        expected="a symmetric matrix with positive eigenvalues, of which the lower half is read",
+        expected="a symmetric matrix with positive eigenvalues, of which one half is read",
         where=place or None,
         do="add a multiple of the identity, A + e * np.eye(n), or take another factorisation",
     )

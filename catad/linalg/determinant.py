@@ -35,6 +35,8 @@ class OfFactors(Primitive):
     __slots__ = ()
     arity = 3
     vectorized = True
+    borrows = True
+    of_matrices = True
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return math.prod(ins[2].shape)

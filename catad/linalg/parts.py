@@ -25,6 +25,7 @@ class Decomposition(Primitive):
     __slots__ = ()
     arity = 1
     vectorized = True
+    borrows = True
 
     def carried(self, size: int) -> Primitive:
         return self
@@ -98,6 +99,8 @@ def by_lane(xp: Any, found: Callable[[Any], Arrays], a: Any, read: Any = None) -
     clean = bool(good.all())
     try:
         made = found(a if clean else xp.where(good[..., None, None], a, 0))
+    except errors.SolveError:
+        raise
     except np.linalg.LinAlgError as error:
         raise errors.SolveError(errors.no_decomposition(a.shape, str(error))) from None
     if clean:

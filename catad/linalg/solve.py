@@ -7,12 +7,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from catad import errors
+from catad.category.boxes import Primitive, box
 from catad.category.cartesian import in_pattern
 from catad.category.constructors import constructor
+from catad.category.spaces import Tensor
 from catad.category.terms import D
 from catad.linalg.matrices import identity_like, in_columns, of_one, square, triangle
+from catad.linalg.parts import timed, times
 from catad.linear.families import inverse
+from catad.linear.families.block import chain
+from catad.linear.solving.blocked import inverses
+from catad.linear.solving.factors import KINDS, SMALL, require_pivots
+from catad.linear.structure import Rule
 from catad.vector.deferred import Shaped, linear
 from catad.vector.folds.moments import floating
 
@@ -55,9 +64,42 @@ def solve(assume_a: str = "gen") -> D:
     return Shaped(solve, _solve, assume_a=assume_a)
 
 
+@box
+class Inverted(Primitive):
+    """The inverses of matrices (..., n, n), from their LU factors and pivots."""
+
+    arity = 3
+    vectorized = True
+    of_matrices = True
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return ins[:1]
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        a, lu, pivots = arrays
+        if xp is np and a.size:
+            require_pivots(xp, lu, "general")
+            return inverses(lu, pivots)
+        eye = xp.broadcast_to(xp.eye(a.shape[-1], dtype=a.dtype), a.shape)
+        return KINDS["general"].solve(xp, a, (lu, pivots), eye, False)
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
+        (x,) = outs
+        structure = chain([(timed(x, x), (0,)), (times(x, x, factor=-1.0), (0,))])
+        return Rule(structure, lambda wires, results: list(results), (True, False))
+
+    def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
+        return ins[0].size * ins[0].shape[-1]
+
+    def carried(self, size: int) -> Inverted:
+        return self
+
+
 def inverted(b: Builder, a: Wire) -> Wire:
     """The inverses of a stack."""
-    return inverse.solve(b, a, identity_like(b, a))
+    if a.shape[-1] <= SMALL:
+        return inverse.solve(b, a, identity_like(b, a))
+    return b.add(Inverted(), a, *b.add(inverse.Factor("general"), a))[0]
 
 
 inv = of_one("inv", lambda b, a, term: inverted(b, a), """`ct.linalg.inv(a)` has the inverses of matrices.

@@ -41,7 +41,7 @@ _TOPICS = {  # what each module of `names/` has entries for: NumPy's names and m
     "linear.scipy_matrices": "scipy.linalg",
     "linear.signal": "scipy.signal",
     "making": f"""
-        array asanyarray asarray ascontiguousarray asfortranarray astype can_cast common_type copy copyto empty
+        arange array asanyarray asarray ascontiguousarray asfortranarray astype can_cast common_type copy copyto empty
         empty_like fill fromfunction full full_like geomspace linspace logspace
         meshgrid min_scalar_type ndarray ndenumerate ones ones_like result_type zeros zeros_like {' '.join(map(str, KNOWN))}""",
     "mathematics": " ".join([f".{name}" for name, function in vars(math).items() if callable(function)]),
@@ -50,9 +50,10 @@ _TOPICS = {  # what each module of `names/` has entries for: NumPy's names and m
         argpartition argsort digitize lexsort median nanmedian nanpercentile nanquantile partition percentile quantile
         searchsorted sort""",
     "picking": """
-        argwhere choose compress extract fill_diagonal flatnonzero intersect1d isin nonzero place put put_along_axis putmask
-        ravel_multi_index setdiff1d setxor1d take take_along_axis trim_zeros union1d unique unique_all unique_counts
-        unique_inverse unique_values unravel_index""",
+        argwhere choose compress diag_indices_from extract fill_diagonal flatnonzero intersect1d isin nonzero place
+        put put_along_axis putmask ravel_multi_index setdiff1d setxor1d take take_along_axis tril_indices_from
+        trim_zeros triu_indices_from union1d unique unique_all unique_counts unique_inverse unique_values
+        unravel_index""",
     "products": """
         cross diag diagflat diagonal dot einsum inner kron matmul matrix_norm matrix_power matvec multi_dot norm outer
         tensordot trace vdot vecdot vecmat vector_norm""",

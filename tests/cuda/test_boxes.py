@@ -121,6 +121,7 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "Call": (ct.checkpoint(SINE), (LINE,)),
     "Choose": (ct.choose(ct.any(), ct.sort(), ct.flip()), (LINE > 0,)),
     "Cholesky": (ct.linalg.cholesky(), (POSITIVE,)),
+    "CholeskyPulled": (ct.grad(ct.linalg.cholesky() >> ct.sum()), (POSITIVE,)),
     "Cleared": (Cleared((Run(6, 1, 2, 2), Run(5, 0, 1, 5))), (X,)),
     "ClearedAt": (ClearedAt(ROWS), (INDEX, X)),
     "ClearedWhere": (ClearedWhere(), (X > 0, Y)),
@@ -146,6 +147,7 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "Given": (ct.primitive.function(length, lambda a, b: a), (LINE, ORDERED)),
     "Fits": (ct.astype("int8", casting="same_value"), (INDEX,)),
     "InRange": (InRange(4), (INDEX,)),
+    "Inverted": (ct.linalg.inv, (np.eye(9) + np.ones((9, 9)),)),
     "Iota": (ct.fork(ct.id, ct.iota(6)) >> ct.map(lambda x, k: x * k), (LINE,)),
     "LastOnly": (LastOnly(1, 4), (INDEX,)),
     "LastWriter": (LastWriter(4), (INDEX,)),
@@ -205,7 +207,7 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }  # fmt: skip
 FINITE = ("Complement", "Eigh", "Eigvalsh", "Expm", "Lstsq", "OfFullRank", "Pinv", "Svd", "SvdVals", "Symmetric")
 WAITS = {"Choose", "Counted", "Opaque", "Printed", "Summed", "Cholesky", "Cofactors", "Factor", "Permuted", "Solved", *FINITE}
-WAITS |= {"Regular", "Resummed", "BandsOf", "Reciprocals", "SolvedForMany"}
+WAITS |= {"CholeskyPulled", "Inverted", "Regular", "Resummed", "BandsOf", "Reciprocals", "SolvedForMany"}
 NOTICED = {"BandsOf", "OneByOne", "PatternProduct", "Reciprocals", "SolvedForMany"}  # without a kernel
 REFUSED = {
     **dict.fromkeys(FINITE, "matrices are finite"),
@@ -215,9 +217,11 @@ REFUSED = {
     "SolvedForMany": "SolvedForMany",
     "Choose": r"condition of ct\.choose",
     "Cholesky": "positive definite",
+    "CholeskyPulled": "positive definite",
     "Cofactors": "singular",
     "Counted": "condition of a while loop",
     "Factor": "singular",
+    "Inverted": "singular",
     "Solved": "singular",
     "Opaque": "Opaque",
     "Printed": "Printed",

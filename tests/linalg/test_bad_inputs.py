@@ -19,7 +19,7 @@ P = A @ A.T
 SINGULAR = """a {} matrix is singular
   given:    a matrix of 3 rows, pivot {} of its factorisation is 0
   expected: an invertible matrix
-{}  do:       for a solution of least norm, np.linalg.lstsq(a, b) or np.linalg.pinv(a) @ b"""
+{}  do:       for a solution of least norm, np.linalg.pinv(A) @ b"""
 INDEFINITE = """a matrix is not positive definite
   given:    a matrix of {} rows, pivot {} of its Cholesky factorisation is not positive
   expected: a symmetric matrix with positive eigenvalues, of which the lower half is read

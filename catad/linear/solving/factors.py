@@ -55,9 +55,10 @@ def _side_by_side(xp: Any, stack: Any) -> bool:
 
 
 def lapack(name: str, dtype: np.dtype[Any]) -> Any:
-    from scipy.linalg import lapack
+    """A function of LAPACK or BLAS for a dtype."""
+    from scipy.linalg import blas, lapack
 
-    return getattr(lapack, ("s" if dtype == np.float32 else "d") + name)
+    return getattr(blas if name in ("trsm", "trsv") else lapack, ("s" if dtype == np.float32 else "d") + name)
 
 
 def _on_device(name: str) -> Any:
@@ -88,10 +89,10 @@ def _lu(xp: Any, a: Any) -> Arrays:
 
 
 def _lu_one_by_one(xp: Any, stack: Any) -> Arrays:
-    factor = lapack("getrf", stack.dtype) if xp is np else _on_device("lu_factor")
-    lu, pivots = xp.empty_like(stack), xp.empty(stack.shape[:-1], dtype=np.int32)
-    for k, one in enumerate(stack):
-        found = factor(one.T)
+    lu, pivots = stack.copy(), xp.empty(stack.shape[:-1], dtype=np.int32)
+    factor, where = (lapack("getrf", stack.dtype), {"overwrite_a": 1}) if xp is np else (_on_device("lu_factor"), {})
+    for k, one in enumerate(lu):
+        found = factor(one.T, **where)
         lu[k], pivots[k] = found[0].T, found[1]
     return lu, pivots
 
@@ -137,7 +138,8 @@ def pivots_of(xp: Any, lu: Any) -> Any:
     return xp.diagonal(lu, axis1=-2, axis2=-1)
 
 
-def _require_pivots(xp: Any, lu: Any, kind: str) -> None:
+def require_pivots(xp: Any, lu: Any, kind: str) -> None:
+    """Raise `SolveError` where a pivot is 0."""
     check_not_captured(xp, "whether a matrix is singular")
     zeros = pivots_of(xp, lu) == 0
     if bool(zeros.any()):
@@ -150,7 +152,7 @@ def _lu_solve(xp: Any, a: Any, factors: Arrays, b: Any, turned: bool) -> Any:
     lu, pivots = factors
     if not b.size:
         return b.copy()
-    _require_pivots(xp, lu, "general")
+    require_pivots(xp, lu, "general")
     stack, right, at = _flat(lu), _flat(b), pivots.reshape(-1, lu.shape[-1])
     if not _side_by_side(xp, stack):
         trans, x = 0 if turned else 1, xp.empty_like(right)
@@ -283,7 +285,7 @@ def _substituted(xp: Any, a: Any, b: Any, lower: bool, turned: bool) -> Any:
 
 def _triangle(lower: bool) -> Kind:
     def solve(xp: Any, a: Any, factors: Arrays, b: Any, turned: bool) -> Any:
-        _require_pivots(xp, a, "triangular")
+        require_pivots(xp, a, "triangular")
         return _substituted(xp, a, b, lower, turned)
 
     return Kind(lambda a: (), lambda xp, a: (), solve, lambda a: 0)

@@ -54,6 +54,8 @@ HINTS |= {
     "x.ctypes": "stand-ins have no memory; compiled code is called through a ct.D with its derivative",
     "x.getfield": "arrays with fields are not supported: an array for each field, in a dict",
     "x.setfield": "arrays with fields are not supported: an array for each field, in a dict",
+    "scipy.spatial": "distances are np.sqrt(((a[:, None] - b) ** 2).sum(axis=-1)), without the root where they are squared again",
+    "scipy.stats": "write the logarithm of the density: of a normal one by np.linalg.slogdet and np.linalg.solve",
     "scipy": "write it with functions of NumPy, or as ct.D with its derivative",
     "scipy.fft": "write it with the transforms of np.fft, or as ct.D with its derivative",
     **dict.fromkeys(("scipy.signal.convolve2d", "scipy.signal.correlate2d"), "scipy.signal.convolve or correlate, after np.pad"),

@@ -255,6 +255,8 @@ def crosses(trace: Trace, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 @meaning(np.linalg.matrix_power)
 def matrix_power(trace: Trace, a: Any, n: Any) -> Any:
+    if not hasattr(n, "__index__"):
+        raise TypeError("exponent must be an integer")
     x, n = strong(trace, a), n.__index__()
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")

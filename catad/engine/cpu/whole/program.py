@@ -394,6 +394,10 @@ def _writer(box: Primitive, read: Arrays) -> Write | None:
         return fold_of_nothing
     if isinstance(box, StableOrder) and read[0][1].size >= LONG_SORT:
         return None
+    if box.of_matrices:
+        from catad.engine.cpu.whole import linear_systems
+
+        return linear_systems.writer(box, read)
     return WRITERS.get(Waiting if isinstance(box, Waiting) else type(box))
 
 
