@@ -22,7 +22,7 @@ SINGULAR = """a {} matrix is singular
 {}  do:       for a solution of least norm, np.linalg.pinv(A) @ b"""
 INDEFINITE = """a matrix is not positive definite
   given:    a matrix of {} rows, pivot {} of its Cholesky factorisation is not positive
-  expected: a symmetric matrix with positive eigenvalues, of which the lower half is read
+  expected: a symmetric matrix with positive eigenvalues, of which one half is read
 {}  do:       add a multiple of the identity, A + e * np.eye(n), or take another factorisation"""
 SIDES = """matrices and right-hand sides do not fit
   given:    {} and {}
