@@ -250,7 +250,7 @@ def _where_positive(xp: Any, stack: Any, made: Any, infos: Any, shape: Sequence[
     check_not_captured(xp, "whether a matrix is positive definite")
     failed = infos > 0
     if bool(failed.any()):
-        strange = xp.isnan(xp.tril(stack)).any(axis=(1, 2))
+        strange = ~xp.isfinite(xp.tril(stack)).all(axis=(1, 2))
         bad = failed & ~strange
         if bool(bad.any()):
             k = int(xp.argmax(bad))
