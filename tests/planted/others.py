@@ -441,14 +441,14 @@ BUGS = [
     ),
     Bug(
         "a complex product adds the product of the imaginary parts",
-        "traced/pairs/formulas.py",
+        "scalar/pairs/formulas.py",
         "return a * c - b * d, a * d + b * c",
         "return a * c + b * d, a * d + b * c",
         "linalg/test_complex_functions.py",
     ),
     Bug(
         "an exponential on the real axis does not depend on the imaginary part",
-        "traced/pairs/formulas.py",
+        "scalar/pairs/formulas.py",
         "if y == 0 and not math.isfinite(r):",
         "if y == 0:",
         "linalg/test_complex_special.py",
