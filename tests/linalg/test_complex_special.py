@@ -32,7 +32,7 @@ def wrong(got: Any, want: Any, rtol: float) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("ufunc", [one for one in (*COMPLEX, *REAL) if one is not np.power], ids=lambda one: one.__name__)
+@pytest.mark.parametrize("ufunc", [one for one in (*COMPLEX, *REAL) if one not in (np.power, np.float_power)], ids=lambda one: one.__name__)
 def test_special_values(ufunc: np.ufunc) -> None:
     args = [GRID] if ufunc.nin == 1 else [one.reshape(-1) for one in np.broadcast_arrays(GRID[:, None], GRID[None])]
     with np.errstate(all="ignore"):
@@ -61,7 +61,7 @@ def test_powers_at_special_values() -> None:
     assert np.all(got[w == 0] == 1)
 
 
-@pytest.mark.parametrize("name", [*"sqrt exp log sinh cosh tanh sin cos tan".split(), *INVERSES])
+@pytest.mark.parametrize("name", ["sqrt", "exp", "log", "sinh", "cosh", "tanh", "sin", "cos", "tan", *INVERSES])
 def test_fifty_digits(name: str) -> None:
     points = [0.7 - 1.3j, 1e-5 + 2e-7j, -2.5 + 1e-9j, 0.6 + 0.8j, 3 - 40j, 12 + 0.5j]
     with mpmath.workdps(50):

@@ -16,7 +16,7 @@ COMPLEX: dict[np.ufunc, Callable[..., Any]] = {
                one.conjugate, one.sign, one.rint, one.maximum, one.minimum, one.fmax, one.fmin, one.sqrt, one.exp, one.log,
                one.log2, one.log10, one.log1p, one.exp2, one.expm1, one.power, one.sinh, one.cosh, one.tanh, one.sin, one.cos,
                one.tan, inverse.arcsinh, inverse.arcsin, inverse.arccosh, inverse.arccos, inverse.arctanh, inverse.arctan)
-}  # fmt: skip
+} | {np.float_power: one.power}  # fmt: skip
 """Those whose results are complex numbers."""
 
 REAL: dict[np.ufunc, Callable[..., Any]] = {
