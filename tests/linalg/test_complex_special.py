@@ -32,7 +32,7 @@ def wrong(got: Any, want: Any, rtol: float) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("ufunc", [one for one in (*COMPLEX, *REAL) if one not in (np.power, np.float_power)], ids=lambda one: one.__name__)
+@pytest.mark.parametrize("ufunc", [one for one in (*COMPLEX, *REAL) if "power" not in one.__name__], ids=lambda one: one.__name__)
 def test_special_values(ufunc: np.ufunc) -> None:
     args = [GRID] if ufunc.nin == 1 else [one.reshape(-1) for one in np.broadcast_arrays(GRID[:, None], GRID[None])]
     with np.errstate(all="ignore"):
