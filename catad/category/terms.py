@@ -216,8 +216,12 @@ class D:
             result: Result = upward.run(self, x)
             return result
         except errors.CatadError as error:
-            if isinstance(error, errors.SpaceError) and any(isinstance(leaf, D) for leaf in flatten(x)):
-                raise errors.SpaceError(errors.applied_to_morphisms(self, args)) from None
+            if isinstance(error, errors.SpaceError):
+                if any(isinstance(leaf, D) for leaf in flatten(x)):
+                    raise errors.SpaceError(errors.applied_to_morphisms(self, args)) from None
+                speaking = upward.speaking(self, args)
+                if speaking is not self:
+                    return speaking(*args)
             errors.made_at(error, self)
             raise
 

@@ -10,6 +10,7 @@ from catad.category.points import with_integers
 from catad.category.spaces import Product, Space, Tensor, flatten, space_like
 from catad.category.terms import D
 from catad.front.calling import taken
+from catad.front.complex_arrays import speaking
 from catad.front.specialise import front_of, specialised
 from catad.traced.function import Function
 from catad.traced.programs.program import Program
@@ -24,6 +25,7 @@ def at_domain(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[D, 
     """
     if args and not kwargs and all(isinstance(arg, Space) for arg in args):
         return term, args[0] if len(args) == 1 else Product(args)
+    term = speaking(term, args)
     front = front_of(term)
     if front is None:
         if kwargs:

@@ -19,6 +19,7 @@ from catad.category.spaces import Product, Space, Tensor, rebuild
 from catad.category.terms import Compose, Cross, D, Fork, Id
 from catad.derivative.functors import Differential, ReverseDifferential, Tangent
 from catad.derivative.grad import Factors, Gradient
+from catad.front.complex_arrays import at_complex, has_complex, has_complex_result, leafwise_at, map_at
 from catad.traced.function import Function
 from catad.traced.open_terms import Open
 from catad.traced.programs.program import Program
@@ -26,6 +27,7 @@ from catad.traced.signature import Form, tangent_tree, tree_of_space
 from catad.values.arrays import weak_dtypes
 from catad.values.trees import Tree
 from catad.vector.loops.batching import BatchedMap, element_of
+from catad.vector.pointwise.map import MapOf
 from catad.vector.pointwise.operators import Leafwise, astype
 
 Specialised = tuple[D, "Tree | None"]
@@ -61,6 +63,8 @@ def specialised(term: D, form: Form, dom: Space) -> Specialised:
     """
     if has_rule(type(term)):  # it has been loaded now
         return specialised(term, form, dom)
+    if has_complex(form.tree):
+        return at_complex(term, form, dom)
     return _of_arrays(term, form.tree.leaves, dom), None
 
 
@@ -117,7 +121,7 @@ def _front(term: D, parts: Sequence[D]) -> Front | None:
         names = list(term.signature.parameters)
         places = frozenset([k for k, name in enumerate(names) if name in term.static])
         return Front(term, places, frozenset(term.static), call_term, (term,))
-    if term.takes_numbers:
+    if term.takes_numbers or has_complex_result(term):
         return Front(None, call=call_term)
     if isinstance(term, Program):
         form, tree = term.notes.form, term.notes.result_tree
@@ -271,8 +275,17 @@ def _as_tree(nested: Any) -> Tree:
 
 
 @specialised.register
+def _(term: MapOf, form: Form, dom: Space) -> Specialised:
+    if has_complex(form.tree) or has_complex_result(term):
+        return map_at(term, form, dom)
+    return _of_arrays(term, form.tree.leaves, dom), None
+
+
+@specialised.register
 def _(term: Leafwise, form: Form, dom: Space) -> Specialised:
     tree = form.tree
+    if has_complex(tree):
+        return leafwise_at(term, form, dom)
     if term.function.arity == 1:
         return term, tree
     return _of_arrays(term, tree.leaves, dom), tree.parts[0] if tree.kind is tuple and len(set(tree.parts)) == 1 else None

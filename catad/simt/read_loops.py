@@ -53,6 +53,8 @@ class LoopReader(Reader):
         return False
 
     def limit(self, node: ast.For | ast.While) -> Limit | None:
+        if self.limits and self.limits[-1].node is node:  # it is read once more
+            self.limits.pop()
         self.limits.append(Limit(node, self.max_steps))
         return self.limits[-1]
 
