@@ -15,14 +15,16 @@ from catad import errors, scalar
 from catad.category.cartesian import cross
 from catad.category.spaces import Space, flatten
 from catad.category.terms import D
-from catad.scalar.ir import COMPLEX
+from catad.scalar.ir import COMPLEX, of_reals
 from catad.traced.function import function_term
 from catad.traced.signature import Form
 from catad.values.complex_numbers import KEYS, ComplexPair, is_complex
 from catad.values.trees import LEAF, Tree
-from catad.vector.deferred import Named, Shaped
+from catad.vector.deferred import Named, OfOperator, Shaped
+from catad.vector.folds.fold import fold
 from catad.vector.pointwise.map import MapOf, spine
 from catad.vector.pointwise.operators import Leafwise, Times
+from catad.vector.scans.scan import scan
 
 PAIR = Tree(ComplexPair, KEYS, (LEAF, LEAF))
 """The tree of a complex array."""
@@ -98,14 +100,16 @@ def tree_of_result(made: Any) -> Tree:
 def mapped(fn: Any, parameters: Sequence[Any], dom: Space) -> tuple[D, Tree]:
     """A scalar function read at these trees of its parameters, and the tree of its result."""
     function = scalar.read(fn, tuple(parameters))
-    function = _of_one_dtype(function, tuple([leaf.dtype for leaf in dom.leaves]))
-    return MapOf(function), tree_of_result(function.tree)
+    nodes = _of_one_dtype(function, tuple([leaf.dtype for leaf in dom.leaves]))
+    plain = [of_reals(tree) for tree in function.param_trees]
+    of_parts = scalar.Function.make(function.arity, nodes, of_reals(function.tree), plain, function.name)
+    return MapOf(of_parts), tree_of_result(function.tree)
 
 
-def _of_one_dtype(function: scalar.Function, dtypes: tuple[Any, ...]) -> scalar.Function:
-    """The function with both parts of each complex result in one dtype of floats."""
+def _of_one_dtype(function: scalar.Function, dtypes: tuple[Any, ...]) -> Sequence[scalar.Node]:
+    """The results of the function, with both parts of each complex one in one dtype of floats."""
     if len(dtypes) != function.arity:
-        return function
+        return function.outputs
     types = iter(scalar.result_types(function, dtypes))
     outputs = iter(function.outputs)
 
@@ -119,10 +123,7 @@ def _of_one_dtype(function: scalar.Function, dtypes: tuple[Any, ...]) -> scalar.
             return [next(outputs)]
         return [node for part in tree for node in made(part)]
 
-    nodes = tuple(made(function.tree))
-    if nodes == function.outputs:
-        return function
-    return scalar.Function.make(function.arity, nodes, function.tree, function.param_trees, function.name)
+    return made(function.tree)
 
 
 def map_at(term: MapOf, form: Form, dom: Space) -> tuple[D, Tree]:
@@ -162,6 +163,10 @@ def at_complex(term: D, form: Form, dom: Space) -> tuple[D, Tree | None]:
     if isinstance(term, Leafwise):
         return leafwise_at(term, form, dom)
     tree = form.tree.of_arrays()
+    if isinstance(term, OfOperator) and term.make in (fold, scan):
+        found = tree_of_result(term.monoid.op.tree)
+        if found == tree:
+            return term, found
     name = term.make.__name__ if isinstance(term, Shaped) else term.name if isinstance(term, Named) else ""
     if tree == PAIR and name in _ALIKE.split():
         return cross(term, term), PAIR

@@ -286,6 +286,11 @@ def as_tree(said: Any) -> Tree:
     return tuple(map(as_tree, said)) if isinstance(said, (tuple, list)) and not isinstance(said, Pair) else said
 
 
+def of_reals(tree: Tree) -> Tree:
+    """The tree with pairs of real numbers in the places of complex ones."""
+    return None if tree is None else tuple(map(of_reals, tree))
+
+
 def leaf_count(tree: Tree) -> int:
     """The number of leaves of a tree.
 
