@@ -239,9 +239,9 @@ class D:
         """
         from catad.category.wiring import codomain
 
-        if len(at) == 1 and not named and hasattr(at[0], "leaves"):
+        if len(at) == 1 and not named and hasattr(at[0], "leaves") and not at[0].has_complex:
             return codomain(self, at[0])
-        return codomain(*upward.at_domain(self, at, named))
+        return upward.codomain_at(self, at, named)
 
     def draw(self, *at: Any, open: bool | str | Collection[str] = False, **named: Any) -> str:
         """A string diagram as SVG text; with a space or example values, of the wiring there, with spaces on the wires.

@@ -208,6 +208,13 @@ def widens(name: str) -> tuple[str, str]:
     return what, "start with a complex number, such as 0j or complex(x)"
 
 
+def complex_store(name: str) -> str:
+    return text(
+        f"a complex number is stored into {name}, a real array",
+        do=f"store a part of it, z.real or z.imag, or pass a complex array for {name}",
+    )
+
+
 def complex_order(symbol: str) -> str:
     return text(f"complex numbers have no order: {symbol} between them", do="compare z.real, or abs(z)")
 

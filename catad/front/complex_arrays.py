@@ -18,16 +18,13 @@ from catad.category.terms import D
 from catad.scalar.ir import COMPLEX, of_reals
 from catad.traced.function import function_term
 from catad.traced.signature import Form
-from catad.values.complex_numbers import KEYS, ComplexPair, is_complex
-from catad.values.trees import LEAF, Tree
+from catad.values.complex_numbers import ComplexPair, is_complex
+from catad.values.trees import LEAF, PAIR, Tree
 from catad.vector.deferred import Named, OfOperator, Shaped
 from catad.vector.folds.fold import fold
 from catad.vector.pointwise.map import MapOf, spine
 from catad.vector.pointwise.operators import Leafwise, Times
 from catad.vector.scans.scan import scan
-
-PAIR = Tree(ComplexPair, KEYS, (LEAF, LEAF))
-"""The tree of a complex array."""
 
 _ALIKE = """broadcast_to cumsum diff expand_dims flip mean moveaxis repeat reshape roll slice squeeze sum tile transpose replicate
     _indexed fftshift ifftshift"""

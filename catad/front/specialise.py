@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from catad import errors
 from catad.category.cartesian import Proj, Structural, compose, cross
 from catad.category.points import with_integers
-from catad.category.spaces import Product, Space, Tensor, rebuild
+from catad.category.spaces import Product, Space, Tensor, of_parts, rebuild
 from catad.category.terms import Compose, Cross, D, Fork, Id
 from catad.derivative.functors import Differential, ReverseDifferential, Tangent
 from catad.derivative.grad import Factors, Gradient
@@ -165,6 +165,8 @@ def form_at(term: D, dom: Space, tree: Tree | None = None) -> Form:
 def at_space(term: D, dom: Space) -> D:
     """The term with programs in place of its functions, for arguments that are arrays in tuples."""
     front = front_of(term)
+    if dom.has_complex:
+        return specialised(term, form_at(term, dom), of_parts(dom))[0]
     return term if front is None or not front.functions else specialised(term, form_at(term, dom), dom)[0]
 
 

@@ -26,7 +26,19 @@ from catad.category.terms import D, identity, morphism
 from catad.category.wiring import wire
 from catad.derivative.functors import differential, reverse_differential, tangent
 from catad.support.help import documented
-from catad.testing.values import ROUNDING, as_point, broken, direction, inner, norm, nothing, of_parts, require, stacked, unit_roundoff
+from catad.testing.values import (
+    ROUNDING,
+    as_point,
+    broken,
+    direction,
+    inner,
+    norm,
+    nothing,
+    of_parts,
+    require,
+    stacked,
+    unit_roundoff,
+)
 from catad.vector.pointwise.map import map as pointwise
 from catad.vector.pointwise.operators import add
 

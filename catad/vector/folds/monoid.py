@@ -142,10 +142,10 @@ def monoid(
 ) -> Monoid:
     """An associative operator with its neutral element, for `fold`, `scan`, `histogram` and their like.
 
-    `op` takes two elements, real or complex numbers or tuples nested as `neutral`, and then `params` numbers that are free: they come as further
-    factors of the domain, and derivatives with respect to them are right. `inverse(total, x)` takes x out of the total of a
-    commutative operator; it saves the scans in the derivatives of folds and histograms. `domain` is an array of elements on which
-    the laws are checked at once (otherwise they are on the values of the first call). Raises `MonoidError`.
+    `op` takes two elements, real or complex numbers, or tuples nested as `neutral`, and then `params` free ones: they come as
+    further factors of the domain, and derivatives with respect to them are right. `inverse(total, x)` takes x out of the total
+    of a commutative operator; it saves the scans in the derivatives of folds and histograms. `domain` is an array of elements on
+    which the laws are checked at once (otherwise they are on the values of the first call). Raises `MonoidError`.
 
     >>> import catad as ct, numpy as np
     >>> times = ct.monoid(lambda a, b: a * b, 1.0, inverse=lambda total, x: total / x)
