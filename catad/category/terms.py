@@ -18,6 +18,7 @@ from catad import errors, upward
 from catad.category.same_terms import same
 from catad.category.spaces import Result, Space, Value, flatten
 from catad.errors.places import Place, here
+from catad.values.complex_numbers import is_complex
 
 if TYPE_CHECKING:
     from catad.category.cache import TermCache
@@ -212,6 +213,8 @@ class D:
             if type(x) is not np.ndarray:
                 for leaf in flatten(x):
                     if hasattr(type(leaf), "builder"):  # a wire
+                        if any(map(is_complex, flatten(x))):
+                            return upward.speaking(self, args)(*args)
                         return cast(Result, leaf.builder.apply(self, leaf.builder.wires(x)))
             result: Result = upward.run(self, x)
             return result
