@@ -13,21 +13,23 @@ import numpy as np
 
 from catad import errors, scalar
 from catad.category.cartesian import cross
+from catad.category.constant import Const
 from catad.category.spaces import Space, flatten
 from catad.category.terms import D
 from catad.scalar.ir import COMPLEX, of_reals
 from catad.traced.function import function_term
-from catad.traced.signature import Form
+from catad.traced.signature import Form, tree_of_space
 from catad.values.complex_numbers import ComplexPair, is_complex
 from catad.values.trees import LEAF, PAIR, Tree
 from catad.vector.deferred import Named, OfOperator, Shaped
 from catad.vector.folds.fold import fold
+from catad.vector.indexing.subscript import Subscript
 from catad.vector.pointwise.map import MapOf, spine
 from catad.vector.pointwise.operators import Leafwise, Times
 from catad.vector.scans.scan import scan
 
 _ALIKE = """broadcast_to cumsum diff expand_dims flip mean moveaxis repeat reshape roll slice squeeze sum tile transpose replicate
-    _indexed fftshift ifftshift"""
+    fftshift ifftshift"""
 _NUMPY: dict[str, Callable[..., Any]] = {
     "prod": np.prod, "cumprod": np.cumprod, "max": np.max, "min": np.min, "argmax": np.argmax, "argmin": np.argmin,
     "sort": np.sort, "argsort": np.argsort, "norm": np.linalg.norm, "std": np.std, "var": np.var, "all": np.all, "any": np.any,
@@ -142,7 +144,9 @@ def leafwise_at(term: Leafwise, form: Form, dom: Space) -> tuple[D, Tree]:
 
 
 def has_complex_result(term: D) -> bool:
-    """True for a map that gives complex numbers also of real ones."""
+    """True for a map that gives complex numbers also of real ones, and for a complex constant."""
+    if isinstance(term, Const):
+        return term.space.has_complex
     return isinstance(term, MapOf) and term.function is not None and _has_pair(term.function.tree)
 
 
@@ -159,13 +163,16 @@ def at_complex(term: D, form: Form, dom: Space) -> tuple[D, Tree | None]:
         return map_at(term, form, dom)
     if isinstance(term, Leafwise):
         return leafwise_at(term, form, dom)
+    if isinstance(term, Const):
+        return term, tree_of_space(term.space)
     tree = form.tree.of_arrays()
     if isinstance(term, OfOperator) and term.make in (fold, scan):
         found = tree_of_result(term.monoid.op.tree)
         if found == tree:
             return term, found
     name = term.make.__name__ if isinstance(term, Shaped) else term.name if isinstance(term, Named) else ""
-    if tree == PAIR and name in _ALIKE.split():
+    alike = name in _ALIKE.split() or isinstance(term, Subscript) or (name == "pad" and getattr(term, "parameters", {}).get("value") == 0)
+    if tree == PAIR and alike:
         return cross(term, term), PAIR
     if tree == PAIR and name in _TO_COMPLEX:
         return term, PAIR

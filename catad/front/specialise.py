@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from catad import errors
 from catad.category.cartesian import Proj, Structural, compose, cross
+from catad.category.constant import Const
 from catad.category.points import with_integers
 from catad.category.spaces import Product, Space, Tensor, of_parts, rebuild
 from catad.category.terms import Compose, Cross, D, Fork, Id
@@ -274,6 +275,11 @@ def _as_tuples(tree: Tree) -> Any:
 
 def _as_tree(nested: Any) -> Tree:
     return tuple_tree([_as_tree(part) for part in nested]) if isinstance(nested, tuple) else nested()
+
+
+@specialised.register
+def _(term: Const, form: Form, dom: Space) -> Specialised:
+    return term, tree_of_space(term.space) if term.space.has_complex or has_complex(form.tree) else None
 
 
 @specialised.register
