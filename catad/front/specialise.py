@@ -20,7 +20,7 @@ from catad.category.spaces import Product, Space, Tensor, of_parts, rebuild
 from catad.category.terms import Compose, Cross, D, Fork, Id
 from catad.derivative.functors import Differential, ReverseDifferential, Tangent
 from catad.derivative.grad import Factors, Gradient
-from catad.front.complex_arrays import at_complex, has_complex, has_complex_result, leafwise_at, map_at
+from catad.front.complex_arrays import has_complex, has_complex_result
 from catad.traced.function import Function
 from catad.traced.open_terms import Open
 from catad.traced.programs.program import Program
@@ -65,8 +65,14 @@ def specialised(term: D, form: Form, dom: Space) -> Specialised:
     if has_rule(type(term)):  # it has been loaded now
         return specialised(term, form, dom)
     if has_complex(form.tree):
-        return at_complex(term, form, dom)
+        return _at_complex(term, form, dom)
     return _of_arrays(term, form.tree.leaves, dom), None
+
+
+def _at_complex(term: D, form: Form, dom: Space) -> Specialised:
+    from catad.front.complex_terms import at_complex  # late: few morphisms are given complex arrays
+
+    return at_complex(term, form, dom)
 
 
 def _of_arrays(term: D, trees: Sequence[Tree], dom: Space) -> D:
@@ -285,7 +291,7 @@ def _(term: Const, form: Form, dom: Space) -> Specialised:
 @specialised.register
 def _(term: MapOf, form: Form, dom: Space) -> Specialised:
     if has_complex(form.tree) or has_complex_result(term):
-        return map_at(term, form, dom)
+        return _at_complex(term, form, dom)
     return _of_arrays(term, form.tree.leaves, dom), None
 
 
@@ -293,7 +299,7 @@ def _(term: MapOf, form: Form, dom: Space) -> Specialised:
 def _(term: Leafwise, form: Form, dom: Space) -> Specialised:
     tree = form.tree
     if has_complex(tree):
-        return leafwise_at(term, form, dom)
+        return _at_complex(term, form, dom)
     if term.function.arity == 1:
         return term, tree
     return _of_arrays(term, tree.leaves, dom), tree.parts[0] if tree.kind is tuple and len(set(tree.parts)) == 1 else None
