@@ -397,11 +397,12 @@ def _writer(box: Primitive, read: Arrays) -> Write | None:
         return None
     if not blas.available() and (isinstance(box, DotWithin) or (isinstance(box, Contract) and is_large(box))):
         return None
-    if box.of_matrices:
-        from catad.engine.cpu.whole import linear_systems
+    found = WRITERS.get(Waiting if isinstance(box, Waiting) else type(box))
+    if found is not None or not box.of_matrices:
+        return found
+    from catad.engine.cpu.whole import linear_systems
 
-        return linear_systems.writer(box, read)
-    return WRITERS.get(Waiting if isinstance(box, Waiting) else type(box))
+    return linear_systems.writer(box, read)
 
 
 def _shared(box: Primitive) -> bool:
