@@ -140,6 +140,14 @@ def test_a_strange_matrix_is_alone(n: int) -> None:
                 assert np.array_equal(clean[others], spoilt[others]) and np.isnan(spoilt[11, n - 1, n - 1])
 
 
+@pytest.mark.parametrize("n", [3, 12, 70])
+def test_nothing_but_nan_is_no_error(n: int) -> None:
+    nan = np.full((2, n, n), np.nan)
+    with ct.use_engine("cpu"):
+        for f in (np.linalg.inv, lambda a: np.linalg.solve(a, np.ones((n, 2))), lambda a: np.linalg.slogdet(a)[1]):
+            assert np.isnan(ct.function(f)(nan)).all() and np.isnan(ct.grad(lambda a: np.sum(f(a)))(nan)).all()  # noqa: B023
+
+
 def test_sizes_of_nothing() -> None:
     with ct.use_engine("cpu"):
         assert ct.linalg.solve()(np.zeros((0, 3, 3)), np.zeros((0, 3, 1))).shape == (0, 3, 1)
