@@ -10,7 +10,6 @@ import pytest
 import scipy.linalg
 
 import catad as ct
-from catad.engine.cpu.run import blas
 from catad.linear.solving import blocked
 
 from .whole_support import Ran, ran
@@ -177,14 +176,3 @@ def test_algorithms_by_halves(n: int) -> None:
     inverse = np.linalg.inv(low)
     want = inverse.T @ made @ inverse
     np.testing.assert_allclose(blocked.pulled_back(low, g), (want + want.T) / 2, rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.numpy_only
-def test_without_a_lapack_array_code_solves_large_systems(monkeypatch: pytest.MonkeyPatch, ran: Ran) -> None:
-    monkeypatch.setattr(blas, "available", lambda: False)
-    monkeypatch.setattr(blas, "address", None)  # nobody asks
-    for n in (3, 12):
-        a, b = matrices(n), rng.normal(size=n)
-        with ct.use_engine("cpu"):
-            np.testing.assert_allclose(ct.linalg.solve()(a, b), np.linalg.solve(a, b), rtol=1e-12)
-    assert [bool(one.outsiders) for one in ran.programs] == [False, True]
