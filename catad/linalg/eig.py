@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors
-from catad.category.boxes import Primitive, box
+from catad.category.boxes import box
 from catad.category.constant import const
 from catad.category.spaces import Tensor
 from catad.linalg.divided import Divided
 from catad.linalg.matrices import of_one
 from catad.linalg.pairs import Pair, from_real_form, real_form, to_real_form
-from catad.linalg.parts import by_lane, diagonals, place_of, timed, times
+from catad.linalg.parts import Decomposition, by_lane, diagonals, place_of, timed, times
 from catad.linear.families.block import assemble, chain, diagonal_block, placed, total
 from catad.linear.families.contract import repeated
 from catad.linear.families.delta import delta, identity
@@ -43,14 +43,11 @@ if TYPE_CHECKING:
 _GENERAL = of_complex("general")
 
 
-class OfSquare(Primitive):
+class OfSquare(Decomposition):
     """Array code on a stack of square matrices: real ones, or both parts of complex ones."""
 
     __slots__ = ()
-    vectorized = True
-
-    def carried(self, size: int) -> Primitive:
-        return self
+    arity = None
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return 25 * len(ins) ** 2 * ins[0].size * ins[0].shape[-1]
@@ -59,6 +56,7 @@ class OfSquare(Primitive):
 def _by_numpy(xp: Any, arrays: Sequence[Any], found: Callable[[Any], tuple[Any, ...]]) -> list[Any]:
     """Both parts of the results for a stack, which are complex; on the host, where other libraries have no such function."""
     a = arrays[0] if len(arrays) == 1 else complex_of(xp, *arrays)
+    check_not_captured(xp, "whether matrices are finite")
     host = a if xp is np else a.get()
     made = by_lane(np, lambda a: tuple([x.astype(np.result_type(a.dtype, np.complex64), copy=False) for x in found(a)]), host)
     return [xp.asarray(part.copy()) for x in made for part in (x.real, x.imag)]
@@ -145,11 +143,8 @@ def _in_basis(ins: tuple[Tensor, ...]) -> list[Placed]:
 
 
 @box
-class OfBasis(Primitive):
+class OfBasis(Decomposition):
     """The stored factors of matrices of eigenvectors; raises `SolveError` where these are dependent but for rounding."""
-
-    arity = 1
-    vectorized = True
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return ins
@@ -169,9 +164,6 @@ class OfBasis(Primitive):
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return ins[0].shape[-1]
-
-    def carried(self, size: int) -> OfBasis:
-        return self
 
 
 def _basis(b: Builder, v: Pair) -> list[Wire]:
@@ -227,11 +219,10 @@ def _gaps(b: Builder, w: Pair, v: Pair) -> list[Wire]:
 
 
 @box
-class RealComponent(Primitive):
+class RealComponent(Decomposition):
     """(re, im) of eigenvectors to 1 at one component of each that LAPACK has made real, the greatest; 0 elsewhere."""
 
     arity = 2
-    vectorized = True
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return (ins[0],)
@@ -251,9 +242,6 @@ class RealComponent(Primitive):
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return 4 * ins[0].size
-
-    def carried(self, size: int) -> RealComponent:
-        return self
 
 
 def _kept(b: Builder, v: Pair) -> list[Wire]:

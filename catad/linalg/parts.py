@@ -30,7 +30,7 @@ class Decomposition(Primitive):
     """
 
     __slots__ = ()
-    arity = 1
+    arity: int | None = 1
     vectorized = True
     takes = gives = "m"
 
@@ -101,7 +101,7 @@ def halves(n: int, pair: bool) -> int:
 
 def adjoint(xp: Any, a: Any) -> Any:
     """The transposes, conjugate of complex matrices."""
-    return factors.conjugate(xp.swapaxes(a, -1, -2))
+    return factors.conjugate(xp, xp.swapaxes(a, -1, -2))
 
 
 def less(x: Tensor, parts: Sequence[Placed]) -> Placed:
