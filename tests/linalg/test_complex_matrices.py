@@ -204,9 +204,11 @@ def test_nan_stays_in_its_matrix() -> None:
 
 
 def test_determinants_of_singular_matrices() -> None:
-    s = drawn(4, 4)
-    s[3] = (1 + 2j) * s[0] - 1j * s[1]
-    check_grads(of_parts(la.det), *cut(s), order=1)
+    nearly, exactly = drawn(4, 4), drawn(4, 4)
+    nearly[3] = (1 + 2j) * nearly[0] - 1j * nearly[1]
+    exactly[:, 2] = 0
+    for s in (nearly, exactly, np.stack([exactly, drawn(4, 4)])):
+        check_grads(of_parts(la.det), *cut(s), order=1)
     sign, log = ct.function(lambda a: tuple(la.slogdet(a)))(np.zeros((2, 2), complex))
     assert sign == 0 and log == -np.inf
 
