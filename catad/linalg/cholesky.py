@@ -86,10 +86,11 @@ def cholesky(upper: bool = False) -> D:
     The lower half of A is read, the upper one if `upper` is true. Matrices with NaN have NaN as factors, others of the stack
     nothing of it.
 
-    Shapes: (..., n, n) to (..., n, n), zeros in the other half. Dtype: that of A, float64 for integers. Derivative: to any order;
-    it is that by symmetric matrices, dA counting as (dA + dA') / 2. Raises `SpaceError` for matrices that are not square,
-    `SolveError` (a `numpy.linalg.LinAlgError`) for one that is not positive definite. Source: M. Giles, Collected matrix
-    derivative results for forward and reverse mode algorithmic differentiation, 2008, section 3.
+    Shapes: (..., n, n) to (..., n, n), zeros in the other half. Dtype: that of A, float64 for integers. Derivative: to any
+    order; it is that by symmetric matrices, dA counting as (dA + dA') / 2. Hermitian matrices are pairs (re, im). Raises
+    `SpaceError` for matrices that are not square, `SolveError` (a `numpy.linalg.LinAlgError`) for one that is not positive
+    definite. Source: M. Giles, Collected matrix derivative results for forward and reverse mode algorithmic differentiation,
+    2008, section 3.
 
     >>> import catad as ct, numpy as np
     >>> ct.linalg.cholesky()(np.array([[4.0, 0.0], [2.0, 10.0]]))

@@ -78,14 +78,16 @@ class Eigvals(OfSquare):
 
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
             b = wires[0].builder
-            return _basis(b, Pair(*b.add(Eig(), *wires)[2:]))
+            return _basis(b, Pair(*b.add(Eig(len(wires) == 2), *wires)[2:]))
 
         return Rule(structure, coefficients)
 
 
 @box
 class Eig(OfSquare):
-    """Both parts of the eigenvalues and of the eigenvectors."""
+    """Both parts of the eigenvalues and of the eigenvectors of real matrices, of complex ones if `pair`."""
+
+    pair: bool = False
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         values = Tensor(ins[0].shape[:-1], ins[0].dtype)
@@ -118,7 +120,7 @@ class Eig(OfSquare):
         return Rule(structure, coefficients)
 
     def needs(self, read: Sequence[bool]) -> Sequence[bool] | None:
-        return None if read[2] or read[3] else (True,)
+        return None if read[2] or read[3] else (True,) * (1 + self.pair)
 
     def narrowed(self, b: Builder, ins: Sequence[Wire], read: Sequence[bool]) -> Sequence[Wire | None]:
         return *b.add(Eigvals(), *ins), None, None
@@ -254,7 +256,7 @@ def _kept(b: Builder, v: Pair) -> list[Wire]:
 
 
 def _eig(b: Builder, a: Any, term: Any) -> Any:
-    w_re, w_im, v_re, v_im = b.add(Eig(), *(a if isinstance(a, Pair) else (a,)))
+    w_re, w_im, v_re, v_im = b.add(Eig(True), *a) if isinstance(a, Pair) else b.add(Eig(), a)
     return Pair(w_re, w_im), Pair(v_re, v_im)
 
 

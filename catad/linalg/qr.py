@@ -2,6 +2,8 @@
 
     M = Q' dA R^-1    O = tril(M, -1) - tril(M, -1)'    dQ = Q O + (I - Q Q') dA R^-1    dR = (M - O) R
 
+Of complex matrices, where ' is the conjugate transpose, O has the imaginary diagonal of M as well: R has a real one, as LAPACK's.
+
 Source: S. Walter & L. Lehmann, *Algorithmic differentiation of linear algebra functions*, 2010. A wide A has Q of its first
 columns, and R = Q' A.
 """
@@ -113,6 +115,7 @@ def qr(mode: str = "reduced") -> D:
     `mode` is "reduced" for Q (..., m, k) and R (..., k, n) with k = min(m, n), "complete" for Q (..., m, m) and R (..., m, n),
     "r" for the reduced R alone. A is (..., m, n). Dtype: that of A, float64 for integers. Derivative: to any order. Columns of Q
     beyond n are determined up to a rotation; they get the derivative that turns them least.
+    Complex matrices are pairs (re, im); R has a real diagonal, also in derivatives.
     Raises `SpaceError` for what is no matrix, `ArgumentError` for another mode; the derivative raises `SolveError` where R has a
     zero on its diagonal, which is where the first k columns of a matrix do not have rank k. Source: S. Walter & L. Lehmann,
     Algorithmic differentiation of linear algebra functions with application in optimum experimental design, 2010.

@@ -186,6 +186,8 @@ def _solve_circulant(
 ) -> Any:
     if singular != "raise":
         raise errors.TraceError(errors.unknown_parameter("scipy.linalg.solve_circulant", "singular"))
+    if _is_complex(c) or _is_complex(b):
+        raise errors.TraceError(errors.not_for_complex("scipy.linalg.solve_circulant"))
     column, right = np.moveaxis(strong(trace, c), caxis, -1), np.moveaxis(strong(trace, b), baxis, 0)
     word = linalg.solve_circulant(None if tol is None else float(tol))
     return np.moveaxis(one_line(trace, word, column, right), 0, outaxis)
