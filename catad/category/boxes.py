@@ -47,6 +47,7 @@ class Primitive(D):
     __slots__ = ()
     merges = False  # whether a program looks for others of its kind that run the same (`engine/rewrites/merge.py`)
     borrows = False  # whether `evaluate` neither writes into its arguments nor keeps one of them when it has returned
+    of_matrices = False  # whether it factorises matrices, or solves by factors: an engine loads the code for it when it meets one
     if TYPE_CHECKING:  # the number of argument leaves, where it is fixed: an attribute or a property
 
         @property

@@ -22,6 +22,7 @@ from catad.errors.places import here
 P = ParamSpec("P")
 R = TypeVar("R")
 Fits = dict[str, tuple[bool, bool]]  # by parameter: whether it may be an array, and whether a morphism
+NAMESPACES = ("fft", "linalg")  # rooms whose names are public as ct.<room>.<name>
 _PLAIN = {int, float, bool, str, type(None)}
 
 
@@ -103,8 +104,14 @@ def _meant(
         kept[0][:] = [f"({', '.join(kept[0])})"]  # integers that belong together, as the axes of a shape
     needed = [p.name for p in list(signature.parameters.values())[len(kept[0]) :] if p.default is p.empty]
     missing = [name for name in needed if name not in kwargs]
-    call = f"ct.{fn.__name__}({', '.join([*kept[0], *missing, *kept[1]])})"
-    return errors.wrong_call(fn.__name__, signature.parameters.values(), call, len(data), terms, misplaced, said)
+    call = f"{public_name(fn)}({', '.join([*kept[0], *missing, *kept[1]])})"
+    return errors.wrong_call(public_name(fn), signature.parameters.values(), call, len(data), terms, misplaced, said)
+
+
+def public_name(constructor: Callable[..., Any]) -> str:
+    """The name of a constructor as users write it, `ct.scan` or `ct.linalg.solve`."""
+    room = constructor.__module__.partition(".")[2].partition(".")[0]
+    return f"ct.{f'{room}.' if room in NAMESPACES else ''}{constructor.__name__}"
 
 
 def _code(arg: Any) -> str:

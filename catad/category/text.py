@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from catad.category.constructors import public_name
 from catad.category.spaces import Space
 from catad.category.terms import Compose, D, chain
 
-NAMESPACES = ("fft", "linalg")  # rooms whose names are public as ct.<room>.<name>
 
 def ordered(term: D, parts_of: Callable[[D], Sequence[D]] = lambda part: part.children) -> list[D]:
     """The distinct parts of a term, by identity, each after its own parts."""
@@ -267,8 +267,7 @@ def call(constructor: Callable[..., Any], name: Callable[[Any, str], str], *text
             said.append(name(value, key))
         elif not same_number(value, default):
             said.append(f"{key}={name(value, key)}")
-    room = constructor.__module__.partition(".")[2].partition(".")[0]
-    return f"ct.{f'{room}.' if room in NAMESPACES else ''}{constructor.__name__}({', '.join(said)})"
+    return f"{public_name(constructor)}({', '.join(said)})"
 
 
 @lru_cache(256)

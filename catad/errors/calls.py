@@ -32,9 +32,9 @@ def wrong_call(
         do = f"call it as {call}"
     at = said if misplaced is None else f"{_shown(misplaced[1])} for {misplaced[0]}"
     return text(
-        f"ct.{name} takes options and makes a morphism, and the arrays are given to that",
+        f"{name} takes options and makes a morphism, and the arrays are given to that",
         given=at,
-        expected=f"ct.{name}({signature})",
+        expected=f"{name}({signature})",
         do=do,
     )
 

@@ -77,5 +77,6 @@ def circulant_and_right_hand_side(column: object, right: object, term: object) -
     )
 
 
-def bad_bound(tol: object) -> str:
-    return text("tol bounds the eigenvalues of singular matrices", given=abbreviated(tol), expected="a number, not negative")
+def no_bound(name: str, given: object, least: float) -> str:
+    expected = "a number, not negative" if least == 0 else "a number"
+    return text(f"{name} bounds what counts as zero", given=abbreviated(given), expected=expected)

@@ -116,10 +116,6 @@ def negative_power(count: object) -> str:
     )
 
 
-def needs_scipy(what: str) -> str:
-    return text(f"{what} needs SciPy (CuPy has its own on the GPU)", do="pip install scipy")
-
-
 def wrong_tangent(what: str, expected: object, given: object, term: object | None) -> str:
     return text(
         f"the {what} does not lie in the tangent space",

@@ -47,6 +47,17 @@ def called() -> Place | None:
     return None
 
 
+def of_user() -> Place | None:
+    """The call that led here, in the first frame outside this package and outside of libraries."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not (file.startswith(_OURS) or _is_of_library(file) or _is_generated(frame)):
+            return frame.f_code, frame.f_lasti
+        frame = frame.f_back
+    return None
+
+
 def _is_generated(frame: FrameType) -> bool:
     """True where the frame is that of a method which `dataclass` has made for a class of this package."""
     return frame.f_code.co_filename == "<string>" and str(frame.f_globals.get("__name__")).startswith("catad.")

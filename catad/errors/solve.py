@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from catad.errors.base import abbreviated, text
 
@@ -37,13 +40,18 @@ def nearly_singular(kind: str, eps: float) -> str:
 _INSTEAD = "for a solution of least norm, np.linalg.lstsq(L.todense().reshape(L.shape), b.reshape(-1)), where that array fits"
 
 
+def in_stack(k: int, shape: Sequence[int]) -> str:
+    """The k-th matrix of a stack; nothing where there is one alone."""
+    return "" if not shape else f"matrix {[int(i) for i in np.unravel_index(k, tuple(shape))]} of {tuple(shape)}"
+
+
 def singular_matrix(kind: str, n: int, place: str, pivot: int) -> str:
     return text(
         f"a {kind} matrix is singular",
         given=f"a matrix of {n} rows, pivot {pivot} of its factorisation is 0",
         expected="an invertible matrix",
         where=place or None,
-        do=_INSTEAD,
+        do="for a solution of least norm, np.linalg.pinv(A) @ b",
     )
 
 
@@ -61,7 +69,7 @@ def not_positive(n: int, place: str, pivot: int) -> str:
     return text(
         "a matrix is not positive definite",
         given=f"a matrix of {n} rows, pivot {pivot} of its Cholesky factorisation is not positive",
-        expected="a symmetric matrix with positive eigenvalues, of which the lower half is read",
+        expected="a symmetric matrix with positive eigenvalues, of which one half is read",
         where=place or None,
         do="add a multiple of the identity, A + e * np.eye(n), or take another factorisation",
     )

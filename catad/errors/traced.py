@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from catad.errors.base import CatadError, abbreviated, defined, text
-from catad.errors.places import Place, column, excerpt, innermost, shown, source_line
+from catad.errors.places import Place, column, excerpt, innermost, of_user, shown, source_line
 
 Shown = TypeVar("Shown", bound=BaseException)
 
@@ -137,11 +137,18 @@ def needs_a_number(stand_in: Any, what: str) -> str:
             'make it a static parameter, ct.function(static=("n",)); or write x[k] of an array, np.stack(xs)[k] instead of the '
             "list xs[k], for i in range(k), np.where(np.arange(n) < k, x, 0)"
         )
+    do = library if what == "a NumPy array" else as_it_is if what in ("x.item()", "x.tolist()") else static
+    place = of_user()
+    if place is not None and not source_line(place):
+        do = (
+            "define the function in a file or in a cell of a notebook: its source is not at hand, so float, math.sin, np.array "
+            "and scipy.linalg in it are those of Python, NumPy and SciPy"
+        )
     return text(
         f"{what} needs a number, and this value is not known while the function is traced",
         given=f"{named}a value of {var.space}" + (f", made at {made}" if made else ""),
         expected="a number that does not depend on the arrays",
-        do=library if what == "a NumPy array" else as_it_is if what in ("x.item()", "x.tolist()") else static,
+        do=do,
     )
 
 
@@ -202,6 +209,14 @@ def unknown_function(name: str, nearest: str = "") -> str:
 
 def unknown_parameter(name: str, parameter: str) -> str:
     return text(f"{name} is not traced with the parameter {parameter}", do=f"leave {parameter} out, or write it in other words")
+
+
+def lu_of_no_square(shape: tuple[int, ...]) -> str:
+    return text(
+        "scipy.linalg.lu_factor is traced for square matrices alone",
+        given=f"an array of shape {shape}",
+        do="take p, l, u = scipy.linalg.lu(a), which has the factors as matrices",
+    )
 
 
 def order_of_memory(order: str) -> str:

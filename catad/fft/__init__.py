@@ -34,7 +34,11 @@ if TYPE_CHECKING:
     from catad.fft.pairs import ifft2 as ifft2
     from catad.fft.pairs import ifftn as ifftn
     from catad.fft.real import hfft as hfft
+    from catad.fft.real import hfft2 as hfft2
+    from catad.fft.real import hfftn as hfftn
     from catad.fft.real import ihfft as ihfft
+    from catad.fft.real import ihfft2 as ihfft2
+    from catad.fft.real import ihfftn as ihfftn
     from catad.fft.real import irfft as irfft
     from catad.fft.real import irfft2 as irfft2
     from catad.fft.real import irfftn as irfftn

@@ -171,3 +171,59 @@ def irfft2(s: Several = None, axes: Several = (-2, -1), norm: str | None = None)
            [0., 1.]])
     """
     return Shaped(irfft2, _irfft, **of_axes(s, axes, norm))
+
+
+@constructor()
+def hfftn(s: Several = None, axes: Several = None, norm: str | None = None) -> D:
+    """`ct.fft.fft` along all but the last of several axes (None: all), and `ct.fft.hfft` along that, as `scipy.fft.hfftn`.
+
+    Shapes, dtypes, derivative and errors as `ct.fft.irfftn`; the scales are those of `ct.fft.fft`.
+
+    >>> import catad as ct, numpy as np
+    >>> ct.fft.hfftn()(np.array([[1.0, 1.0], [1.0, 1.0]]))
+    array([[4., 0.],
+           [0., 0.]])
+    """
+    return Shaped(hfftn, _hfft, **of_axes(s, axes, norm))
+
+
+@constructor()
+def ihfftn(s: Several = None, axes: Several = None, norm: str | None = None) -> D:
+    """The inverse of `ct.fft.hfftn`, as `scipy.fft.ihfftn`.
+
+    Shapes, dtypes, derivative and errors as `ct.fft.rfftn`; the scales are those of `ct.fft.ifft`.
+
+    >>> import catad as ct, numpy as np
+    >>> ct.fft.ihfftn()(np.array([[4.0, 0.0], [0.0, 0.0]]))[0]
+    array([[1., 1.],
+           [1., 1.]])
+    """
+    return Shaped(ihfftn, _ihfft, **of_axes(s, axes, norm))
+
+
+@constructor()
+def hfft2(s: Several = None, axes: Several = (-2, -1), norm: str | None = None) -> D:
+    """`ct.fft.hfftn` along the last two axes, as `scipy.fft.hfft2`.
+
+    Shapes, dtypes, derivative and errors as `ct.fft.hfftn`.
+
+    >>> import catad as ct, numpy as np
+    >>> ct.fft.hfft2()(np.eye(2))
+    array([[2., 0.],
+           [0., 2.]])
+    """
+    return Shaped(hfft2, _hfft, **of_axes(s, axes, norm))
+
+
+@constructor()
+def ihfft2(s: Several = None, axes: Several = (-2, -1), norm: str | None = None) -> D:
+    """The inverse of `ct.fft.hfft2`, as `scipy.fft.ihfft2`.
+
+    Shapes, dtypes, derivative and errors as `ct.fft.ihfftn`.
+
+    >>> import catad as ct, numpy as np
+    >>> ct.fft.ihfft2()(2 * np.eye(2))[0]
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    return Shaped(ihfft2, _ihfft, **of_axes(s, axes, norm))

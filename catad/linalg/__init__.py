@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from catad.linalg.expm import expm as expm
     from catad.linalg.lstsq import lstsq as lstsq
     from catad.linalg.lstsq import pinv as pinv
+    from catad.linalg.lu import lu as lu
     from catad.linalg.lu import lu_factor as lu_factor
     from catad.linalg.lu import lu_solve as lu_solve
     from catad.linalg.qr import qr as qr

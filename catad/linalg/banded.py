@@ -17,7 +17,7 @@ from catad.category.constructors import constructor, integer
 from catad.category.terms import D
 from catad.category.wiring import Wire
 from catad.linalg.complex_banded import real_bands, solved_in_reals
-from catad.linalg.matrices import check_sides, in_columns, matrices, of_two
+from catad.linalg.matrices import check_sides, in_columns, matrices
 from catad.linalg.pairs import Pair, as_pair
 from catad.linear.families import inverse
 from catad.linear.families.inverses import kind_of_bands
@@ -68,7 +68,7 @@ def _by_pattern(b: Builder, a: Any, right: Any, pattern: Bands, term: Any) -> An
 
 @linear
 def _solve_banded(b: Builder, x: Any, term: Any) -> Any:
-    ab, right = of_two(b, x, term, True)
+    ab, right = in_pattern(b, x, "(ab, b)", 2, term)
     a, (lower, upper) = matrices(b, ab, term), term.parameters["l_and_u"]
     if a.shape[-2] != lower + upper + 1:
         raise errors.SpaceError(errors.wrong_diagonals(a.space, lower, upper, term))
@@ -104,7 +104,7 @@ def solve_banded(l_and_u: tuple[int, int]) -> D:
 
 @linear
 def _solveh_banded(b: Builder, x: Any, term: Any) -> Any:
-    ab, right = of_two(b, x, term, True)
+    ab, right = in_pattern(b, x, "(ab, b)", 2, term)
     a = matrices(b, ab, term)
     width = a.shape[-2] - 1
     if width < 0:
@@ -153,7 +153,8 @@ solve_tridiagonal = documented(Named("linalg.solve_tridiagonal", _solve_tridiago
 `ct.linalg.solve_tridiagonal(dl, d, du, b)` has the x with a x = b, dl, d, du being the diagonals of a: below, main and above.
 
 Shapes: dl and du (..., n - 1), d (..., n); b (n,), or (..., n, k) whose leading axes broadcast with theirs. Dtype: the common
-floating one, float64 for integers. Derivative: as of `solve_banded`.
+floating one, float64 for integers.
+Derivative: as of `solve_banded`.
 Errors: `SpaceError` for shapes that do not fit, `SolveError` (a `numpy.linalg.LinAlgError`) for a singular matrix.
 
 >>> import catad as ct, numpy as np
@@ -187,7 +188,8 @@ solve_toeplitz = documented(Named("linalg.solve_toeplitz", _solve_toeplitz), """
 Each diagonal of a has one number. `ct.linalg.solve_toeplitz(c, b)` is that of a symmetric matrix, as of SciPy.
 
 Shapes: c and r (..., n); b (n,), or (..., n, k) whose leading axes broadcast with theirs. Dtype: the common floating one,
-float64 for integers. Derivative: `a^-1 (db - da x)`, to any order, in O(n^2); of da the sums along diagonals alone are made.
+float64 for integers.
+Derivative: `a^-1 (db - da x)`, to any order, in O(n^2); of da the sums along diagonals alone are made.
 Errors: `SpaceError` for shapes that do not fit, `SolveError` (a `numpy.linalg.LinAlgError`) where a leading part of a is
 singular. Source: N. Levinson 1947, as SciPy has it.
 

@@ -2,28 +2,33 @@
 
     dL = L Phi(L^-1 dA L^-T), Phi: the lower triangle with half the diagonal        (M. Giles 2008, section 3; S. Smith 1995)
 
-Only one half of A is read. The derivative is that by symmetric matrices: dA counts as (dA + dA') / 2.
+Only one half of A is read. The derivative is that by symmetric matrices: dA counts as (dA + dA') / 2. Its transpose is a box of
+its own, since it takes a third of the operations that the products of this formula take: `linear/solving/blocked.py`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catad.category.boxes import box
+from catad import upward
+from catad.category.boxes import Primitive, box
 from catad.category.constant import const
 from catad.category.constructors import constructor
-from catad.category.spaces import Tensor
+from catad.category.spaces import Product, Tensor, flatten
 from catad.category.terms import D
 from catad.linalg.matrices import square, swapped
 from catad.linalg.pairs import decomposed
 from catad.linalg.parts import Decomposition, flipped, halves, in_blocks, kind_of
+from catad.linear.applied import MapApplied
 from catad.linear.families.block import chain, total
 from catad.linear.families.delta import delta
 from catad.linear.families.inverse import Inverse, stacked
-from catad.linear.solving.factors import KINDS, work
-from catad.linear.structure import Placed, Rule, Structure
+from catad.linear.solving.blocked import pulled_back
+from catad.linear.solving.factors import KINDS, SMALL, work
+from catad.linear.structure import Placed, Rule, Structure, family
 from catad.vector.deferred import Shaped
 
 if TYPE_CHECKING:
@@ -48,6 +53,7 @@ class Cholesky(Decomposition):
     """The lower factors of a stack of matrices (..., n, n), of which the lower halves are read."""
 
     pair: bool = False
+    of_matrices = True
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return ins
@@ -57,19 +63,97 @@ class Cholesky(Decomposition):
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
         (a,) = outs
-        n = halves(a.shape[-1], self.pair)
-        half = in_blocks(np.tril(np.ones((n, n)), -1) + 0.5 * np.eye(n), self.pair)
-        left = Inverse(stacked(a, a.shape[-1:]), kind_of("lower", self.pair))
-        on_both_sides: list[Placed] = [(left, (0,)), (flipped(a), ()), (left, (0,)), (flipped(a), ())]
-        structure = chain([symmetrised(a), *on_both_sides, (masked(a), (1,)), (stacked(a, a.shape[-1:]), (0,))])
-
-        def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
-            return [results[0], wires[0].builder.apply(const(half.astype(a.dtype)), ())]
-
-        return Rule(structure, coefficients)
+        if not self.pair:
+            return Rule(CholeskyMoved(a), lambda wires, results: list(results))
+        return Rule(_moved(a, True), lambda wires, results: [results[0], _phi(wires[0].builder, a, True)])
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return work("pos", ins[0])
+
+
+
+def _moved(a: Tensor, pair: bool = False) -> Structure:
+    """dA to dL as products, with L and `_phi` in the slots."""
+    n = a.shape[-1]
+    left = Inverse(stacked(a, (n,)), kind_of("lower", pair))
+    on_both_sides: list[Placed] = [(left, (0,)), (flipped(a), ()), (left, (0,)), (flipped(a), ())]
+    return chain([symmetrised(a), *on_both_sides, (masked(a), (1,)), (stacked(a, (n,)), (0,))])
+
+
+def _phi(b: Builder, a: Tensor, pair: bool = False) -> Wire:
+    n = halves(a.shape[-1], pair)
+    half = in_blocks(np.tril(np.ones((n, n)), -1) + 0.5 * np.eye(n), pair)
+    phi: Wire = b.apply(const(half.astype(a.dtype)), ())
+    return phi
+
+
+@family
+class CholeskyMoved(Structure):
+    """dA to dL, or back if `turned`, of a stack of matrices; its slot has the factors L."""
+
+    a: Tensor
+    turned: bool = False
+
+    dom = cod = slots = property(lambda self: (self.a,))
+    kind = "cholesky"
+    T = property(lambda self: CholeskyMoved(self.a, not self.turned))
+    nnz = property(lambda self: self.a.size * self.a.shape[-1] * (self.a.shape[-2] + 1) // 2)
+
+    def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
+        (x,) = xs
+        if x is None:
+            return [None]
+        if self.turned:
+            return [*b.add(CholeskyPulled(), slots[0], x)]
+        return _moved(self.a).apply(b, (slots[0], _phi(b, self.a)), (x,))
+
+
+@box
+class CholeskyPulled(Primitive):
+    """(L, dL) to dA: what `cholesky` pulls back. What stands above the diagonal of dL is not read."""
+
+    arity = 2
+    vectorized = True
+    of_matrices = True
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return ins[:1]
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        low, g = arrays
+        if xp is np and low.shape[-1] > SMALL:
+            return pulled_back(low, g)
+        made = xp.tril(xp.matmul(xp.swapaxes(low, -1, -2), xp.tril(g)))
+        made -= 0.5 * xp.eye(low.shape[-1], dtype=low.dtype) * made
+        for _ in range(2):
+            made = xp.swapaxes(KINDS["lower"].solve(xp, low, (), made, True), -1, -2)
+        return 0.5 * (made + xp.swapaxes(made, -1, -2))
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
+        return self.rule_within(ins, outs, (True, True), (True,))
+
+    def rule_within(
+        self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], by: tuple[bool, ...], of: tuple[bool, ...]
+    ) -> Rule:
+        """By dL the same map again; by L what the products of the formula have as derivatives."""
+        (a,) = outs
+        if not by[0]:
+            return Rule(CholeskyMoved(a, True), lambda wires, _: [wires[0]], by)
+        structure, places = _moved(a).T, tuple([k for k, flag in zip((0, 2), by, strict=True) if flag])
+        to_slots, moved = upward.linearised(MapApplied(structure), Product((*structure.slots, a)), places)
+
+        def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
+            b = wires[0].builder
+            _, made = b.apply(to_slots, (wires[0], _phi(b, a), wires[1]))
+            return [*flatten(made)]
+
+        return Rule(moved, coefficients, by)
+
+    def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
+        return 2 * work("pos", ins[0])
+
+    def carried(self, size: int) -> CholeskyPulled:
+        return self
 
 
 def _cholesky(b: Builder, x: Any, term: Any) -> Any:

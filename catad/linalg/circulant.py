@@ -11,10 +11,11 @@ import numpy as np
 
 from catad import errors
 from catad.category.boxes import Primitive, box
+from catad.category.cartesian import in_pattern
 from catad.category.constructors import constructor
 from catad.category.spaces import Tensor
 from catad.category.terms import D
-from catad.linalg.matrices import of_two
+from catad.linalg.matrices import tolerance
 from catad.linear.families.block import diagonal_block
 from catad.linear.families.contract import contract
 from catad.linear.families.delta import identity
@@ -67,7 +68,7 @@ def _moved(b: Builder, x: Wire, order: tuple[int, ...]) -> Wire:
 
 
 def _solve_circulant(b: Builder, x: Any, term: Any) -> Wire:
-    c, right = of_two(b, x, term)
+    c, right = in_pattern(b, x, "(c, b)", 0, term)
     dtype = widest(floating(c).space, floating(right).space)
     c, right = cast(floating(c), dtype), cast(floating(right), dtype)
     if not c.ndim or not right.ndim or c.shape[-1] != right.shape[0] or not right.shape[0]:
@@ -109,6 +110,4 @@ def solve_circulant(tol: float | None = None) -> D:
     >>> ct.linalg.solve_circulant()(np.array([2.0, 0.0, 1.0]), np.array([4.0, 5.0, 3.0])).round(12)
     array([1., 2., 1.])
     """
-    if tol is not None and (isinstance(tol, bool) or not isinstance(tol, (int, float, np.integer, np.floating)) or not tol >= 0):
-        raise errors.ArgumentError(errors.bad_bound(tol))
-    return Shaped(solve_circulant, _solve_circulant, tol=None if tol is None else float(tol))
+    return Shaped(solve_circulant, _solve_circulant, tol=tolerance(tol, "tol", 0.0))

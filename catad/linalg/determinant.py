@@ -36,6 +36,8 @@ class OfFactors(Primitive):
     __slots__ = ()
     arity = 3
     vectorized = True
+    borrows = True
+    of_matrices = True
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return math.prod(ins[2].shape)
@@ -68,8 +70,8 @@ class LogDet(OfFactors):
         _, lu, pivots = arrays
         with np.errstate(divide="ignore"):
             logs = xp.log(xp.abs(pivots_of(xp, lu)))
-        signs = xp.prod(xp.sign(pivots_of(xp, lu)), axis=-1)
-        return signs * interchanges(xp, lu, pivots), xp.sum(logs, axis=-1, dtype=lu.dtype)
+        signs = xp.prod(xp.sign(pivots_of(xp, lu)), axis=-1) * interchanges(xp, lu, pivots)
+        return signs, xp.sum(logs, axis=-1, dtype=lu.dtype)
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
@@ -173,8 +175,9 @@ slogdet = of_one("slogdet", _slogdet, """\
 `ct.linalg.slogdet(a)` has the signs of determinants, and the logarithms of their absolute values.
 
 Shapes: (..., n, n) to a pair of (...); of complex matrices, pairs (re, im), the sign `det a / |det a|` is a pair. Dtype: that of
-a, float64 for integers. Derivative: `Re tr(a^-1 da)`, to any order; that of the sign is 0, of a complex one
-`i sign Im tr(a^-1 da)`. A singular matrix has the sign 0 and -inf, and no derivative: `SolveError`.
+a, float64 for integers.
+Derivative: `Re tr(a^-1 da)`, to any order; that of the sign is 0, of a complex one `i sign Im tr(a^-1 da)`. A singular matrix has
+the sign 0 and -inf, and no derivative: `SolveError`.
 Errors: `SpaceError` for matrices that are not square.
 
 >>> import catad as ct, numpy as np
@@ -184,8 +187,9 @@ Errors: `SpaceError` for matrices that are not square.
 
 det = of_one("det", _det, """`ct.linalg.det(a)` has the determinants of matrices.
 
-Shapes: (..., n, n) to (...), pairs (re, im) to pairs. Dtype: that of a, float64 for integers. Derivative: the cofactors, which
-a singular matrix has, too, by its singular values. Second derivatives of a singular matrix are a `SolveError`.
+Shapes: (..., n, n) to (...), pairs (re, im) to pairs. Dtype: that of a, float64 for integers.
+Derivative: the cofactors, which a singular matrix has, too, by its singular values. Second derivatives of a singular matrix are a
+`SolveError`.
 Errors: `SpaceError` for matrices that are not square.
 
 >>> import catad as ct, numpy as np

@@ -20,7 +20,7 @@ from catad.category.spaces import Tensor
 from catad.linalg.divided import Divided
 from catad.linalg.matrices import of_one
 from catad.linalg.pairs import Pair, from_real_form, real_form, to_real_form
-from catad.linalg.parts import Decomposition, by_lane, diagonals, place_of, timed, times
+from catad.linalg.parts import Decomposition, by_lane, diagonals, timed, times
 from catad.linear.families.block import assemble, chain, diagonal_block, placed, total
 from catad.linear.families.contract import repeated
 from catad.linear.families.delta import delta, identity
@@ -158,7 +158,8 @@ class OfBasis(Decomposition):
         if pivots.size:
             lost = pivots.min(axis=-1) <= pivots.shape[-1] * np.finfo(pivots.dtype).eps * pivots.max(axis=-1)
             if bool(lost.any()):
-                raise errors.SolveError(errors.no_basis(pivots.shape[-1], place_of(xp, lost) if lost.ndim else ""))
+                place = errors.in_stack(int(xp.argmax(lost.reshape(-1))), lost.shape)
+                raise errors.SolveError(errors.no_basis(pivots.shape[-1], place))
         return stored
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> None:

@@ -105,8 +105,8 @@ def _expm(b: Builder, a: Any, term: Any) -> Any:
 
 expm = of_one("expm", _expm, """`ct.linalg.expm(a)` has the exponentials of matrices.
 
-Shapes: (..., n, n) to (..., n, n). Dtype: that of a, float64 for integers. Derivative: Frechet's, a block of the exponential of a
-matrix of twice the size, to any order and for any norm. Matrices with NaN or infinity have NaN.
+Shapes: (..., n, n) to (..., n, n). Dtype: that of a, float64 for integers. Matrices with NaN or infinity have NaN.
+Derivative: Frechet's, a block of the exponential of a matrix of twice the size, to any order and for any norm.
 Errors: `SpaceError` for matrices that are not square.
 Sources: SciPy's `expm`: A. Al-Mohy & N. Higham, A new scaling and squaring algorithm for the matrix exponential, 2009;
 R. Mathias, A chain rule for matrix functions and applications, 1996.

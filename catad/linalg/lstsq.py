@@ -15,14 +15,15 @@ import numpy as np
 
 from catad import errors
 from catad.category.boxes import box
+from catad.category.cartesian import in_pattern
 from catad.category.constant import const
 from catad.category.constructors import constructor
 from catad.category.spaces import Tensor
 from catad.category.terms import D
 from catad.linalg.eigh import Symmetric
-from catad.linalg.matrices import matrices, of_two, product, square
+from catad.linalg.matrices import matrices, product, square, tolerance
 from catad.linalg.pairs import Pair, as_pair, decomposed, decomposed_forms, on_parts
-from catad.linalg.parts import Decomposition, adjoint, by_lane, flipped, less, nan_of, of_shape, place_of, timed, times
+from catad.linalg.parts import Decomposition, adjoint, by_lane, flipped, less, nan_of, of_shape, timed, times
 from catad.linalg.svd import svdvals
 from catad.linear.families.block import assemble, chain, placed, total
 from catad.linear.families.contract import contract
@@ -88,8 +89,9 @@ class Pinv(Decomposition):
 def _require_full(xp: Any, s: Any, large: Any, strange: Any) -> None:
     lost = ~large.all(axis=-1) & ~strange
     if bool(lost.any()):
-        values = s.reshape(-1, s.shape[-1])[int(xp.argmax(lost.reshape(-1)))]
-        raise errors.SolveError(errors.rank_lost([float(x) for x in values], place_of(xp, lost) if lost.ndim else ""))
+        k = int(xp.argmax(lost.reshape(-1)))
+        values, place = s.reshape(-1, s.shape[-1])[k], errors.in_stack(k, lost.shape)
+        raise errors.SolveError(errors.rank_lost([float(x) for x in values], place))
 
 
 def _by_rows(a: Tensor, p: Tensor) -> Placed:
@@ -231,16 +233,16 @@ def pinv(rtol: float | None = None, hermitian: bool = False) -> D:
 
     Shapes: (..., m, n) to (..., n, m). Dtype: that of A, float64 for integers. Derivative: to any order, that of matrices that
     keep their rank, since the pseudo-inverse jumps where the rank changes. Complex matrices are pairs (re, im). Matrices with
-    NaN or infinity have NaN. Raises `SpaceError` for what is no matrix, `SolveError` where LAPACK does not converge. Source: G.
-    Golub & V. Pereyra, The differentiation of pseudo-inverses and nonlinear least squares problems whose variables separate,
-    1973.
+    NaN or infinity have NaN. Raises `SpaceError` for what is no matrix, `SolveError` where LAPACK does not converge,
+    `ArgumentError` for an `rtol` that is no number. Source: G. Golub & V. Pereyra, The differentiation of pseudo-inverses and
+    nonlinear least squares problems whose variables separate, 1973.
 
     >>> import catad as ct, numpy as np
     >>> ct.linalg.pinv()(np.array([[2.0, 0.0], [0.0, 4.0], [0.0, 0.0]]))
     array([[0.5 , 0.  , 0.  ],
            [0.  , 0.25, 0.  ]])
     """
-    return Shaped(pinv, _pinv, rtol=None if rtol is None else float(rtol), hermitian=bool(hermitian))
+    return Shaped(pinv, _pinv, rtol=tolerance(rtol, "rtol"), hermitian=bool(hermitian))
 
 
 def least_squares(b: Builder, a: Any, right: Any, rtol: Any, term: D) -> tuple[Any, Any, Any, Any]:
@@ -268,7 +270,7 @@ def least_squares(b: Builder, a: Any, right: Any, rtol: Any, term: D) -> tuple[A
 
 
 def _lstsq(b: Builder, x: Any, term: Any) -> Any:
-    a, right = of_two(b, x, term, True)
+    a, right = in_pattern(b, x, "(a, b)", 2, term)
     right = as_pair(b, right, term) if isinstance(right, tuple) else floating(right)
     return least_squares(b, matrices(b, a, term), right, term.parameters["rcond"], term)
 
@@ -285,11 +287,12 @@ def lstsq(rcond: float | None = None) -> D:
 
     Shapes: a (m, n), b (m,) or (m, k); x (n,) or (n, k), residuals (1,) or (k,), rank (), s (min(m, n),). Dtype: the common
     floating one, float64 for integers, int32 for the rank. Derivative: to any order at full rank; it raises `SolveError` with the
-    singular values where the rank is lower. Raises `SpaceError` for shapes that do not fit. Source: G. Golub & V. Pereyra 1973.
+    singular values where the rank is lower. Raises `SpaceError` for shapes that do not fit, `ArgumentError` for an `rcond` that
+    is no number. Source: G. Golub & V. Pereyra 1973.
 
     >>> import catad as ct, numpy as np
     >>> x, residuals, rank, s = ct.linalg.lstsq()(np.ones((4, 1)), np.array([1.0, 2.0, 3.0, 6.0]))
     >>> x.round(12), residuals.round(12), rank, s
     (array([3.]), array([14.]), np.int32(1), array([2.]))
     """
-    return Shaped(lstsq, _lstsq, rcond=None if rcond is None else float(rcond))
+    return Shaped(lstsq, _lstsq, rcond=tolerance(rcond, "rcond"))

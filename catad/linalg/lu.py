@@ -1,4 +1,4 @@
-"""`lu_factor` and `lu_solve`: P A = L U with row interchanges, as SciPy packs it: U, and L below its diagonal, in one array.
+"""`lu`, `lu_factor` and `lu_solve`: P A = L U with row interchanges; SciPy packs U, and L below its diagonal, in one array.
 
     X = L^-1 P dA U^-1        d(L + U) = L tril(X, -1) + triu(X) U
 
@@ -7,6 +7,7 @@ Source: F. de Hoog, R. Anderssen & M. Lukas, *Differentiation of matrix function
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +19,20 @@ from catad.category.constructors import constructor
 from catad.category.spaces import Tensor
 from catad.category.terms import D
 from catad.linalg.cholesky import masked
-from catad.linalg.matrices import check_sides, identity_like, in_columns, of_one, spread, square, swapped, triangle
-from catad.linalg.pairs import Array, Pair, as_pair, conjugate, decomposed, of_real_form, on_parts, real_form
+from catad.linalg.matrices import check_sides, identity_like, in_columns, matrices, of_one, spread, square, swapped, triangle
+from catad.linalg.pairs import (
+    Array,
+    Pair,
+    as_pair,
+    columns,
+    conjugate,
+    decomposed,
+    joined,
+    of_columns,
+    of_real_form,
+    on_parts,
+    real_form,
+)
 from catad.linalg.parts import Decomposition, halves, in_blocks, kind_of, over, timed, times
 from catad.linear.families import inverse
 from catad.linear.families.block import chain, placed, total
@@ -31,6 +44,7 @@ from catad.linear.solving.factors import KINDS
 from catad.linear.structure import Rule, cast, widest
 from catad.vector.deferred import Shaped
 from catad.vector.folds.moments import floating
+from catad.vector.shapes.split import piece
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
@@ -86,7 +100,7 @@ class Permuted(Decomposition):
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         (pivots,) = arrays
         n = pivots.shape[-1]
-        flat = pivots.reshape(-1, n)
+        flat = pivots.reshape(math.prod(pivots.shape[:-1]), n)
         rows = xp.broadcast_to(xp.arange(n), flat.shape).copy()
         every = xp.arange(len(flat))
         for k in range(n):
@@ -113,7 +127,8 @@ def _lu_factor(b: Builder, a: Any, term: Any) -> Any:
 lu_factor = of_one("lu_factor", _lu_factor, """`ct.linalg.lu_factor(a)` has (lu, piv), as `scipy.linalg.lu_factor`.
 
 `lu` has U, and L below its diagonal, whose own diagonal is 1; row i was interchanged with row piv[i].
-Shapes: (..., n, n) to (..., n, n) and (..., n). Dtypes: that of a, float64 for integers; int32. Derivative: to any order.
+Shapes: (..., n, n) to (..., n, n) and (..., n). Dtypes: that of a, float64 for integers; int32.
+Derivative: to any order.
 Errors: `SpaceError` for matrices that are not square; the derivative of a singular matrix raises `SolveError`.
 Source: F. de Hoog, R. Anderssen & M. Lukas, Differentiation of matrix functionals using triangular factorization, 2011.
 
@@ -181,3 +196,70 @@ def lu_solve(trans: bool = False) -> D:
     array([1., 2.])
     """
     return Shaped(lu_solve, _lu_solve, trans=bool(trans))
+
+
+def _factors(b: Builder, a: Array) -> tuple[Wire, Array, Array]:
+    """P with P A = L U, L (..., m, k) and U (..., k, n)."""
+    m, n = a.shape[-2:]
+    last = a.ndim - 1
+    whole = _cut(b, a, last, 0, m) if m < n else _completed(b, a)
+    packed, pivots = decomposed(b, LuFactor(), whole)
+    (permuted,) = b.add(Permuted(a.dtype.name), pivots)
+    lower, upper = _unit_lower(b, packed), triangle(b, packed, False)
+    if m > n:
+        return permuted, _cut(b, lower, last, 0, n), _cut(b, _cut(b, upper, last, 0, n), last - 1, 0, n)
+    if m < n:
+        rest = on_parts(lambda part: permuted @ part, _cut(b, a, last, m, n))
+        upper = joined(b, last, upper, _solved_lower(b, lower, rest))
+    return permuted, lower, upper
+
+
+def _cut(b: Builder, a: Array, at: int, first: int, last: int) -> Array:
+    return on_parts(lambda part: piece(b, part, at, first, last), a)
+
+
+def _solved_lower(b: Builder, lower: Array, right: Array) -> Array:
+    if not isinstance(lower, Pair):
+        return inverse.solve(b, lower, right, "lower")
+    down = lower.ndim - 2
+    return of_columns(b, inverse.solve(b, real_form(b, lower), columns(b, right, down), of_complex("lower")), down)
+
+
+def _completed(b: Builder, a: Array) -> Array:
+    """Square matrices with the pivots of A: in the further columns, those rows have a 1 that are no pivots of A."""
+    m, n = a.shape[-2:]
+    if m == n:
+        return a
+    last = a.ndim - 1
+    nothing = b.apply(const(np.zeros((*a.shape[:-1], m - n), a.dtype)), ())
+    _, pivots = decomposed(b, LuFactor(), joined(b, last, a, nothing))
+    (permuted,) = b.add(Permuted(a.dtype.name), pivots)
+    return joined(b, last, a, piece(b, swapped(b, permuted), last, n, m))
+
+
+def _lu(b: Builder, x: Any, term: Any) -> Any:
+    permuted, lower, upper = _factors(b, matrices(b, x, term))
+    turned = swapped(b, permuted)
+    if term.parameters["permute_l"]:
+        return on_parts(lambda part: turned @ part, lower), upper
+    return turned, lower, upper
+
+
+@constructor()
+def lu(permute_l: bool = False) -> D:
+    """The factors (P, L, U) of matrices A = P L U, as `scipy.linalg.lu`; with `permute_l`, (P L, U).
+
+    P interchanges rows, L has ones on its diagonal and zeros above, U zeros below its diagonal.
+    Shapes: (..., m, n) to (..., m, m), (..., m, k) and (..., k, n), with k = min(m, n). Dtype: that of A, float64 for integers.
+    Derivative: to any order, that of L and U by the same interchanges. Raises `SpaceError` for what is no matrix; the derivative
+    raises `SolveError` where the first k columns of a matrix do not have rank k. Source: F. de Hoog, R. Anderssen & M. Lukas,
+    Differentiation of matrix functionals using triangular factorization, 2011.
+
+    >>> import catad as ct, numpy as np
+    >>> P, L, U = ct.linalg.lu()(np.array([[1.0, 2.0], [4.0, 4.0]]))
+    >>> L, U
+    (array([[1.  , 0.  ],
+           [0.25, 1.  ]]), array([[4., 4.],
+           [0., 1.]]))
+    """
+    return Shaped(lu, _lu, permute_l=bool(permute_l))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors, scalar
-from catad.category.cartesian import in_pattern
 from catad.category.constant import const
 from catad.linalg.pairs import Array, Pair, as_pair, columns, conjugate, of_columns, on_parts, real_form
 from catad.linear.families.contract import contract, zeros
@@ -127,12 +126,15 @@ def _in_real_columns(b: Builder, a: Wire, right: Wire, term: D, solved: Solve) -
     return solved(b, spread(b, a, leading), spread(b, right, leading))
 
 
+def tolerance(given: Any, name: str, least: float = -math.inf) -> float | None:
+    """A parameter that bounds singular values, or None; raises `ArgumentError`."""
+    if given is None:
+        return None
+    if isinstance(given, (bool, np.bool_)) or not isinstance(given, (int, float, np.integer, np.floating)) or not given >= least:
+        raise errors.ArgumentError(errors.no_bound(name, given, least))
+    return float(given)
+
+
 def of_one(name: str, lay: Callable[[Builder, Wire, D], Any], text: str) -> Named:
     """The morphism `ct.linalg.<name>` of a stack of square matrices, with its help."""
     return documented(Named(f"linalg.{name}", lambda b, x, term: lay(b, square(b, x, term), term)), text)
-
-
-def of_two(b: Builder, x: Any, term: D, pairs: bool = False) -> tuple[Any, Any]:
-    """The factors of an argument (a, b), which may be `pairs` of the parts of complex arrays."""
-    first, second = in_pattern(b, x, "(a, b)", 2 if pairs else 0, term)
-    return first, second

@@ -79,6 +79,14 @@ def on_parts(made: Callable[[Wire], Wire], x: Array) -> Array:
     return Pair(made(x.re), made(x.im)) if isinstance(x, Pair) else made(x)
 
 
+def joined(b: Builder, at: int, x: Array, y: Array) -> Array:
+    """Two arrays beside each other along an axis, of which the first may be complex."""
+    beside = concatenate(at)
+    if not isinstance(x, Pair):
+        return b.apply(beside, (x, y))
+    return Pair(*[b.apply(beside, both) for both in zip(x, as_pair(b, y, None), strict=True)])
+
+
 def conjugate(x: Array) -> Array:
     return Pair(x.re, -x.im) if isinstance(x, Pair) else x
 

@@ -13,8 +13,8 @@ from catad.category.spaces import Tensor
 from catad.linear.families.block import chain, placed, total
 from catad.linear.families.delta import Delta, delta, identity
 from catad.linear.families.inverse import Inverse, stacked
-from catad.linear.solving import factors
 from catad.linear.solving.complex_factors import of_complex
+from catad.linear.solving.factors import conjugate
 from catad.linear.structure import Placed, Structure
 from catad.values.stream_capture import check_not_captured
 
@@ -33,6 +33,7 @@ class Decomposition(Primitive):
     arity: int | None = 1
     vectorized = True
     takes = gives = "m"
+    borrows = True
 
     def carried(self, size: int) -> Primitive:
         return self
@@ -101,7 +102,7 @@ def halves(n: int, pair: bool) -> int:
 
 def adjoint(xp: Any, a: Any) -> Any:
     """The transposes, conjugate of complex matrices."""
-    return factors.conjugate(xp, xp.swapaxes(a, -1, -2))
+    return conjugate(xp, xp.swapaxes(a, -1, -2))
 
 
 def less(x: Tensor, parts: Sequence[Placed]) -> Placed:
@@ -126,6 +127,8 @@ def by_lane(xp: Any, found: Callable[[Any], Arrays], a: Any, read: Any = None) -
     clean = bool(good.all())
     try:
         made = found(a if clean else xp.where(good[..., None, None], a, 0))
+    except errors.SolveError:
+        raise
     except np.linalg.LinAlgError as error:
         raise errors.SolveError(errors.no_decomposition(a.shape, str(error))) from None
     if clean:
@@ -136,8 +139,3 @@ def by_lane(xp: Any, found: Callable[[Any], Arrays], a: Any, read: Any = None) -
 def nan_of(dtype: np.dtype[Any]) -> Any:
     """NaN, in both parts of complex numbers."""
     return dtype.type(complex(np.nan, np.nan)) if dtype.kind == "c" else np.nan
-
-
-def place_of(xp: Any, bad: Any) -> str:
-    """The first matrix of a stack that is flagged, as messages name it."""
-    return factors.place_of(int(xp.argmax(bad.reshape(-1))), bad.shape)

@@ -10,6 +10,7 @@ columns, and R = Q' A.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,11 +24,12 @@ from catad.category.terms import D
 from catad.linalg.cholesky import masked
 from catad.linalg.complement import completed
 from catad.linalg.matrices import matrices, product, swapped
-from catad.linalg.pairs import Pair, decomposed, on_parts
+from catad.linalg.pairs import Pair, decomposed, joined, on_parts
 from catad.linalg.parts import Decomposition, flipped, halves, in_blocks, less, of_shape, over, timed, times
 from catad.linear.families.block import assemble, chain, placed, total
 from catad.linear.families.contract import contract
 from catad.linear.families.delta import identity
+from catad.linear.solving.factors import conjugate, lapack
 from catad.linear.structure import Placed, Rule
 from catad.vector.deferred import Shaped
 from catad.vector.shapes.shape import concatenate, pad
@@ -82,6 +84,50 @@ class Qr(Decomposition):
         return 2 * ins[0].size * ins[0].shape[-1]
 
 
+def _order_columns(xp: Any, rest: Any, order: Any) -> None:
+    """Interchange columns so that each is the longest of what is left beside those before it."""
+    every, n = xp.arange(len(rest)), rest.shape[-1]
+    for k in range(min(rest.shape[-2:])):
+        squares = (rest * conjugate(xp, rest)).real.sum(axis=-2)
+        at = k + xp.argmax(squares[:, k:], axis=-1)
+        columns = xp.broadcast_to(xp.arange(n), order.shape).copy()
+        columns[every, at] = k
+        columns[:, k] = at
+        rest, order[...] = xp.take_along_axis(rest, columns[:, None, :], -1), xp.take_along_axis(order, columns, -1)
+        length = xp.sqrt(squares[every, at])[:, None, None]
+        unit = rest[:, :, k : k + 1] / xp.where(length == 0, 1, length)
+        rest = rest - unit * (conjugate(xp, unit) * rest).sum(axis=-2, keepdims=True)
+
+
+@box
+class ColumnPivots(Decomposition):
+    """Orders of columns in which the diagonal of R descends, and matrices C for which A C has that order."""
+
+    pair: bool = False
+    gives = "xm"
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        n = ins[0].shape[-1]
+        return Tensor((*ins[0].shape[:-2], n), np.dtype(np.int32)), of_shape(ins[0], n, n)
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        (a,) = arrays
+        n = a.shape[-1]
+        stack = a.reshape(math.prod(a.shape[:-2]), *a.shape[-2:])
+        stack = xp.where(xp.isfinite(stack).all(axis=(-2, -1))[:, None, None], stack, 0)
+        order = xp.broadcast_to(xp.arange(n, dtype=np.int32), (len(stack), n)).copy()
+        if xp is not np:
+            _order_columns(xp, stack, order)
+        elif a.size:
+            for k, one in enumerate(stack):
+                order[k] = lapack("geqp3", a.dtype)(one)[1] - 1
+        order = order.reshape(*a.shape[:-2], n)
+        return order, (order[..., None, :] == xp.arange(n)[:, None]).astype(a.dtype)
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> None:
+        return None
+
+
 def reduced(b: Builder, a: Any) -> tuple[Any, Any]:
     """Q (..., m, k) and R (..., k, n)."""
     m, n = a.shape[-2:]
@@ -92,28 +138,33 @@ def reduced(b: Builder, a: Any) -> tuple[Any, Any]:
     q, r = decomposed(b, Qr(), on_parts(lambda part: piece(b, part, last, 0, m), a))
     rest = on_parts(lambda part: piece(b, part, last, m, n), a)
     if isinstance(a, Pair):
-        made = product(b, swapped(b, q), rest)
-        return q, Pair(*[b.apply(concatenate(last), both) for both in zip(r, made, strict=True)])
+        return q, joined(b, last, r, product(b, swapped(b, q), rest))
     *axes, i, j, k = range(a.ndim + 1)
     made = contract(b, [(*axes, i, j), (*axes, i, k)], [q, rest], (*axes, j, k), (*a.shape[:-2], m, m, n - m))
     return q, b.apply(concatenate(last), (r, made))
 
 
 def _qr(b: Builder, x: Any, term: Any) -> Any:
-    a, mode = matrices(b, x, term), term.parameters["mode"]
+    a, mode, order = matrices(b, x, term), term.parameters["mode"], list[Any]()
+    if term.parameters["pivoting"]:
+        found, moving = decomposed(b, ColumnPivots(), a)
+        a, order = product(b, a, moving), [found]
     q, r = reduced(b, a)
     if mode == "complete" and a.shape[-2] > a.shape[-1]:
         q = completed(b, a, q, "qr")
         r = on_parts(lambda part: b.apply(pad(0, a.shape[-2] - a.shape[-1], axis=a.ndim - 2), part), r)
-    return r if mode == "r" else (q, r)
+    if mode == "r":
+        return (r, *order) if order else r
+    return q, r, *order
 
 
 @constructor()
-def qr(mode: str = "reduced") -> D:
+def qr(mode: str = "reduced", pivoting: bool = False) -> D:
     """The QR decomposition of matrices, as `numpy.linalg.qr`.
 
     `mode` is "reduced" for Q (..., m, k) and R (..., k, n) with k = min(m, n), "complete" for Q (..., m, m) and R (..., m, n),
-    "r" for the reduced R alone. A is (..., m, n). Dtype: that of A, float64 for integers. Derivative: to any order. Columns of Q
+    "r" for the reduced R alone. With `pivoting`, as in SciPy, A[:, p] = Q R where the diagonal of R descends; p (..., n), int32,
+    is the last result. A is (..., m, n). Dtype: that of A, float64 for integers. Derivative: to any order. Columns of Q
     beyond n are determined up to a rotation; they get the derivative that turns them least.
     Complex matrices are pairs (re, im); R has a real diagonal, also in derivatives.
     Raises `SpaceError` for what is no matrix, `ArgumentError` for another mode; the derivative raises `SolveError` where R has a
@@ -129,4 +180,4 @@ def qr(mode: str = "reduced") -> D:
     """
     if mode not in MODES:
         raise errors.ArgumentError(errors.no_such_mode(mode, MODES))
-    return Shaped(qr, _qr, mode=mode)
+    return Shaped(qr, _qr, mode=mode, pivoting=bool(pivoting))

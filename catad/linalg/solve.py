@@ -7,14 +7,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from catad import errors
+from catad.category.boxes import Primitive, box
+from catad.category.cartesian import in_pattern
 from catad.category.constructors import constructor
+from catad.category.spaces import Tensor
 from catad.category.terms import D
-from catad.linalg.matrices import identity_like, in_columns, of_one, of_two, square, swapped, triangle
+from catad.linalg.matrices import identity_like, in_columns, of_one, square, swapped, triangle
 from catad.linalg.pairs import Array, Pair, as_pair, columns, of_columns, real_form
-from catad.linalg.parts import kind_of
+from catad.linalg.parts import kind_of, timed, times
 from catad.linear.families import inverse
+from catad.linear.families.block import chain
+from catad.linear.solving.blocked import inverses
 from catad.linear.solving.complex_factors import of_complex
+from catad.linear.solving.factors import KINDS, SMALL, require_pivots
+from catad.linear.structure import Rule
 from catad.vector.deferred import Shaped, linear
 from catad.vector.folds.moments import floating
 
@@ -27,7 +36,7 @@ ASSUMED |= {"her": "sym", "hermitian": "sym", "upper triangular": "upper", "lowe
 
 @linear
 def _solve(b: Builder, x: Any, term: Any) -> Any:
-    a, right = of_two(b, x, term, True)
+    a, right = in_pattern(b, x, "(a, b)", 2, term)
     kind, matrices = ASSUMED[term.parameters["assume_a"]], square(b, a, term)
     if kind in ("lower", "upper"):
         matrices = triangle(b, matrices, kind == "lower")
@@ -70,18 +79,51 @@ def solve(assume_a: str = "gen") -> D:
     return Shaped(solve, _solve, assume_a=assume_a)
 
 
+@box
+class Inverted(Primitive):
+    """The inverses of matrices (..., n, n), from their LU factors and pivots."""
+
+    arity = 3
+    vectorized = True
+    of_matrices = True
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return ins[:1]
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        a, lu, pivots = arrays
+        if xp is np and a.size:
+            require_pivots(xp, lu, "general")
+            return inverses(lu, pivots)
+        eye = xp.broadcast_to(xp.eye(a.shape[-1], dtype=a.dtype), a.shape)
+        return KINDS["general"].solve(xp, a, (lu, pivots), eye, False)
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
+        (x,) = outs
+        structure = chain([(timed(x, x), (0,)), (times(x, x, factor=-1.0), (0,))])
+        return Rule(structure, lambda wires, results: list(results), (True, False))
+
+    def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
+        return ins[0].size * ins[0].shape[-1]
+
+    def carried(self, size: int) -> Inverted:
+        return self
+
+
 def inverted(b: Builder, a: Array) -> Array:
     """The inverses of a stack."""
-    if not isinstance(a, Pair):
+    if isinstance(a, Pair):
+        made = inverse.solve(b, real_form(b, a), columns(b, identity_like(b, a), a.ndim - 2), of_complex("general"))
+        return of_columns(b, made, a.ndim - 2)
+    if a.shape[-1] <= SMALL:
         return inverse.solve(b, a, identity_like(b, a))
-    made = inverse.solve(b, real_form(b, a), columns(b, identity_like(b, a), a.ndim - 2), of_complex("general"))
-    return of_columns(b, made, a.ndim - 2)
+    return b.add(Inverted(), a, *b.add(inverse.Factor("general"), a))[0]
 
 
 inv = of_one("inv", lambda b, a, term: inverted(b, a), """`ct.linalg.inv(a)` has the inverses of matrices.
 
-Shapes: (..., n, n) to (..., n, n), a pair (re, im) of complex ones. Dtype: that of a, float64 for integers. Derivative:
-`-a^-1 da a^-1`, by one factorisation.
+Shapes: (..., n, n) to (..., n, n), a pair (re, im) of complex ones. Dtype: that of a, float64 for integers.
+Derivative: `-a^-1 da a^-1`, by one factorisation.
 Errors: `SpaceError` for matrices that are not square, `SolveError` for a singular one.
 
 >>> import catad as ct, numpy as np

@@ -16,12 +16,14 @@ from catad.category.spaces import Tensor
 from catad.category.terms import D
 from catad.linalg.eigh import Eigvalsh
 from catad.linalg.lstsq import default_rtol
-from catad.linalg.matrices import identity_like, matrices, product, square
-from catad.linalg.pairs import Pair, as_pair, columns, decomposed, on_parts
+from catad.linalg.matrices import identity_like, matrices, product, square, tolerance
+from catad.linalg.pairs import Pair, as_pair, columns, decomposed, on_parts, real_form
 from catad.linalg.solve import inverted
 from catad.linalg.svd import SvdVals
 from catad.linear.families.contract import contract, repeated, zeros
+from catad.linear.families.inverse import Factor
 from catad.linear.families.reindex import reshaped
+from catad.linear.solving.complex_factors import of_complex
 from catad.linear.structure import cast
 from catad.scalar import apply, const, param
 from catad.vector.deferred import Shaped
@@ -99,13 +101,35 @@ def _cond(b: Builder, x: Any, term: Any) -> Wire:
         ends = [_entry(b, s, k) for k in (0, s.shape[-1] - 1)]
         made = of_wires(b, apply("div", param(0), param(1)), *(ends if order != -2 else ends[::-1]))
     else:
-        a = square(b, a, term)
-        both = [_norm_of(b, one, order, term) for one in (a, on_parts(lambda part: cast(part, a.dtype), inverted(b, a)))]
-        made = of_wires(b, apply("mul", param(0), param(1)), *both)
+        regular, singular = _regular(b, square(b, a, term))
+        both = [_norm_of(b, one, order, term) for one in (a, on_parts(lambda part: cast(part, a.dtype), inverted(b, regular)))]
+        made = of_wires(b, apply("select", param(2), const(np.inf), apply("mul", param(0), param(1))), *both, singular)
     both_parts = a.re + a.im if isinstance(a, Pair) else a
     strange = summed(b, of_wires(b, apply("mul", param(0), const(0.0)), both_parts), (a.ndim - 2, a.ndim - 1))  # NaN beside NaN
     none = apply("and", apply("ne", param(0), param(0)), apply("eq", param(1), param(1)))
     return of_wires(b, apply("select", none, const(np.inf), param(0)), made, strange)
+
+
+def _regular(b: Builder, a: Any) -> tuple[Any, Wire]:
+    """The matrices, identities in place of singular ones, and which are singular."""
+    *axes, i = range(a.ndim - 1)
+    n = a.shape[-1]
+    if isinstance(a, Pair):
+        lu, _ = b.add(Factor(of_complex("general")), real_form(b, a))
+        parts = [piece(b, lu, a.ndim - 1, k * n, (k + 1) * n) for k in range(2)]
+    else:
+        parts = [b.add(Factor("general"), a)[0]]
+    sizes = [of_wires(b, apply("abs", param(0)), contract(b, [(*axes, i, i)], [lu], (*axes, i), a.shape[:-1])) for lu in parts]
+    pivots = sizes[0] if len(sizes) == 1 else sizes[0] + sizes[1]
+    zero = of_wires(b, apply("select", apply("eq", param(0), const(0.0)), const(1.0), const(0.0)), pivots)
+    singular = of_wires(b, apply("gt", param(0), const(0.0)), summed(b, zero, (i,)))
+    flag = repeated(b, singular, axes, a.shape)
+
+    def chosen(part: Wire, one: Wire) -> Wire:
+        return of_wires(b, apply("select", param(2), param(1), param(0)), part, one, flag)
+
+    ones = identity_like(b, a)
+    return Pair(*map(chosen, a, ones)) if isinstance(a, Pair) else chosen(a, ones), singular
 
 
 def _norm_of(b: Builder, a: Wire | Pair, order: Any, term: Any) -> Wire:
@@ -121,8 +145,8 @@ def cond(p: Order = None) -> D:
     else the order of a norm of matrices ("fro", "nuc", 1, -1, `inf`, `-inf`), of A and of its inverse.
 
     Shapes: (..., m, n) to (...); (..., n, n) for norms. Dtype: that of A, float64 for integers. Derivative: to any order. A
-    singular matrix has infinity by singular values. Raises `SpaceError` for what is no matrix, or is empty, `SolveError` for the
-    inverse of a singular matrix.
+    singular matrix has infinity. Raises `SpaceError` for what is no matrix, or is empty, `SolveError` where LAPACK does not
+    converge, `ArgumentError` for what is no order.
 
     >>> import catad as ct, numpy as np
     >>> ct.linalg.cond()(np.array([[4.0, 0.0], [0.0, 2.0]]))
@@ -154,13 +178,13 @@ def matrix_rank(rtol: float | None = None, hermitian: bool = False) -> D:
     `rtol` None is max(m, n) times the dtype's eps. With `hermitian`, the lower half of symmetric matrices is read.
 
     Shapes: (..., m, n) to (...), int64. Derivative: 0. Raises `SpaceError` for what is no matrix, `SolveError` where LAPACK does
-    not converge.
+    not converge, `ArgumentError` for an `rtol` that is no number.
 
     >>> import catad as ct, numpy as np
     >>> ct.linalg.matrix_rank()(np.ones((3, 2)))
     np.int64(1)
     """
-    return Shaped(matrix_rank, _matrix_rank, rtol=None if rtol is None else float(rtol), hermitian=bool(hermitian))
+    return Shaped(matrix_rank, _matrix_rank, rtol=tolerance(rtol, "rtol"), hermitian=bool(hermitian))
 
 
 def _matrix_power(b: Builder, x: Any, term: Any) -> Any:

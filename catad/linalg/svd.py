@@ -191,10 +191,11 @@ def svd(full_matrices: bool = True, degenerate: str | None = None) -> D:
     Shapes: (..., m, n) to (..., m, m or k), (..., k), (..., n or k, n). Dtype: that of A, float64 for integers. Derivative: to
     any order, by Townsend's formulas. Of complex matrices, pairs (re, im), U and V' are pairs; the phases of V stay, which is
     right for what no common phase of columns of U and V changes. Where two singular values are equal, or one of a matrix that
-    is not square, or is complex, is 0, that of U and V is infinite, and 0 where its numerator is 0; `degenerate="zero"` drops what belongs to
-    values that differ, or are not 0, by rounding errors. Columns beyond k are determined up to a rotation; they get the
-    derivative that turns them least. Raises `SpaceError` for what is no matrix, `SolveError` where LAPACK does not converge,
-    `ArgumentError` for another `degenerate`. Source: J. Townsend, Differentiating the singular value decomposition, 2016.
+    is not square, or is complex, is 0, that of U and V is infinite, and 0 where its numerator is 0; `degenerate="zero"` drops
+    what belongs to values that differ, or are not 0, by rounding errors. Columns beyond k are determined up to a rotation; they
+    get the derivative that turns them least. Raises `SpaceError` for what is no matrix, `SolveError` where LAPACK does not
+    converge, `ArgumentError` for another `degenerate`. Source: J. Townsend, Differentiating the singular value decomposition,
+    2016.
 
     >>> import catad as ct, numpy as np
     >>> U, s, Vh = ct.linalg.svd(full_matrices=False)(np.array([[0.0, 2.0], [1.0, 0.0], [0.0, 0.0]]))
@@ -211,8 +212,8 @@ def _svdvals(b: Builder, x: Any, term: Any) -> Any:
 
 svdvals = documented(Named("linalg.svdvals", _svdvals), """`ct.linalg.svdvals(a)` has the singular values, in descending order.
 
-Shapes: (..., m, n) to (..., min(m, n)). Dtype: that of a, float64 for integers. Derivative: to any order, `diag(U' da V)`; of
-equal ones, and of 0, it is one of several. Matrices with NaN or infinity have NaN.
+Shapes: (..., m, n) to (..., min(m, n)). Dtype: that of a, float64 for integers. Matrices with NaN or infinity have NaN.
+Derivative: to any order, `diag(U' da V)`; of equal ones, and of 0, it is one of several.
 Errors: `SpaceError` for what is no matrix, `SolveError` where LAPACK does not converge.
 
 >>> import catad as ct, numpy as np

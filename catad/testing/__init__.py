@@ -5,7 +5,7 @@ derivatives with central differences, `check_laws` checks the laws of derivative
 at a point, `check_linear_map` those of a linear map, `check_monoid` those of an operator of `scan`; `threads` runs the Python of
 a kernel by real threads, and `check_races` compares all accesses of a launch. All checks raise
 `LawError` with the law, the term, the point, and what was got and expected. The strategies (`spaces`, `points`,
-`terms`, `chains`, `linear_maps`) need Hypothesis, which is imported when one is first called.
+`terms`, `chains`, `linear_maps`, `matrices`) need Hypothesis, which is imported when one is first called.
 
 >>> import catad as ct
 >>> ct.testing.check_laws(ct.D(lambda x: (x * x, ct.scale(2 * x))), 3.0)
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from catad.testing.laws import Law as Law
     from catad.testing.laws import check_laws as check_laws
     from catad.testing.linear_maps import check_linear_map as check_linear_map
+    from catad.testing.matrices import matrices as matrices
     from catad.testing.monoids import check_monoid as check_monoid
     from catad.testing.races import check_races as check_races
     from catad.testing.strategies import chains as chains

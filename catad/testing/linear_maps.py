@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -19,8 +18,7 @@ def check_linear_map(linear: LinearMap, seed: int = 0, exact: bool = False) -> N
     They are linearity, adjointness (`|<L u, w> - <u, L.T w>| <= 8 eps || |L| |u| || ||w||`) and `L.T.T == L`, and `todense`,
     `tocsr`, `matvec`, `rmatvec`, `matmat`, `rmatmat`, `as_linear_operator`, `diagonal`, `trace`, `shape`, `stored` and `nnz`
     agree with the map. With `exact` the arguments are small integers and all equalities hold bit for bit: for maps whose
-    numbers are small integers. The forms that need SciPy are checked where it is installed. Raises `LawError`. Raises
-    `SpaceError` for an argument that is no linear map.
+    numbers are small integers. Raises `LawError`. Raises `SpaceError` for an argument that is no linear map.
 
     >>> import catad as ct, numpy as np
     >>> from catad.testing import check_linear_map
@@ -123,11 +121,10 @@ class _Checks:
         self.require("diagonal", "diagonal() == that of todense", (), L.diagonal(), np.diagonal(self.matrix), self.entry)
         trace, of_entries = L.trace(), np.trace(self.matrix)
         self.require("trace", "trace() == that of todense", (), trace, of_entries, min(L.shape) * self.entry)
-        if _scipy():
-            sparse = np.asarray(L.tocsr().toarray())
-            if sparse.shape != L.shape:
-                self.fail("tocsr", "tocsr has the shape L.shape", (), sparse.shape, L.shape)
-            self.require("tocsr", "tocsr == todense", (), _wide(sparse), _wide(self.matrix), self.entry)
+        sparse = np.asarray(L.tocsr().toarray())
+        if sparse.shape != L.shape:
+            self.fail("tocsr", "tocsr has the shape L.shape", (), sparse.shape, L.shape)
+        self.require("tocsr", "tocsr == todense", (), _wide(sparse), _wide(self.matrix), self.entry)
 
     def operators(self) -> None:
         L, u, w = self.L, self.u, self.w
@@ -139,16 +136,11 @@ class _Checks:
         many, first = L.matmat(columns), L.matvec(flat(self.u2))
         self.require("matmat", "the columns of matmat(B) are matvec of those of B", u, many.T.copy(), np.stack([forth, first]))
         self.require("rmatmat", "w @ matmat == rmatvec(w)", w, L.rmatmat(rows.T)[:, 0], back)
-        if _scipy():
-            operator = L.as_linear_operator()
-            if tuple(operator.shape) != L.shape:
-                self.fail("as_linear_operator", "its shape is L.shape", (), operator.shape, L.shape)
-            got = np.asarray(operator.matvec(flat(u))), np.asarray(operator.rmatvec(flat(w)))
-            self.require("as_linear_operator", "matvec and rmatvec are those of L", (u, w), got, (forth, back))
-
-
-def _scipy() -> bool:
-    return find_spec("scipy") is not None
+        operator = L.as_linear_operator()
+        if tuple(operator.shape) != L.shape:
+            self.fail("as_linear_operator", "its shape is L.shape", (), operator.shape, L.shape)
+        got = np.asarray(operator.matvec(flat(u))), np.asarray(operator.rmatvec(flat(w)))
+        self.require("as_linear_operator", "matvec and rmatvec are those of L", (u, w), got, (forth, back))
 
 
 def _magnitude(linear: LinearMap) -> Any:

@@ -13,6 +13,8 @@ from catad.category.terms import D, identity
 from catad.jacobians.at_point import linearize
 from catad.linear import constructors as make
 from catad.linear.map import LinearMap
+from catad.linear.solving.before_numbers import inverse
+from catad.testing.matrices import MATRICES
 from catad.testing.strategies import array, hypothesis, point
 from catad.testing.vocabulary import Style, term
 from catad.vector.pointwise.map import map as pointwise
@@ -40,6 +42,19 @@ def _batched(draw: Any, t: Tensor, exact: bool) -> LinearMap:
     return linearize(pointwise(square), array(draw, t.shape, t.dtype, exact))[1]
 
 
+def _powers(draw: Any, t: Tensor) -> Any:
+    """Powers of 2, whose reciprocals are exact, of either sign."""
+    return np.where(array(draw, t.shape, t.dtype, True) < 0, -0.5, 2.0).astype(t.dtype)
+
+
+def _inverse(draw: Any, t: Tensor, exact: bool) -> LinearMap:
+    """The inverse of an array; an exact one is that of a triangle of -1, 0 and 1, whose rows no pivot exchanges."""
+    n = t.size
+    entries = array(draw, (n, n), t.dtype, exact)
+    a = np.triu(np.sign(entries), 1) + np.eye(n) if exact else MATRICES["general"](entries)
+    return inverse(make.dense(np.reshape(a, t.shape * 2).astype(t.dtype), t))
+
+
 _DOUBLE = exr >> 2.0 * identity
 ANYWHERE: dict[str, Family] = {
     "identity": lambda draw, t, exact: make.identity(t),
@@ -50,6 +65,8 @@ ANYWHERE: dict[str, Family] = {
     "outer": lambda draw, t, exact: make.outer(array(draw, (3,), t.dtype, exact), array(draw, t.shape, t.dtype, exact)),
     "multiple": lambda draw, t, exact: -2.0 * make.identity(t),
     "matrix_free": lambda draw, t, exact: make.matrix_free(_DOUBLE, _DOUBLE, t, t),
+    "inverse": _inverse,
+    "inverse of a diagonal": lambda draw, t, exact: inverse(make.scale(_powers(draw, t))),
     "inl": lambda draw, t, exact: make.inl(t, Tensor((2,), t.dtype)),
     "inr": lambda draw, t, exact: make.inr(Tensor((2,), t.dtype), t),
     "broadcast": _at_zero(fork(identity, identity)),

@@ -69,7 +69,7 @@ def points(space: Space, small_integers: bool = False) -> SearchStrategy[Value]:
     array([2., 0.])
     """
     hypothesis("points")
-    return _composite(lambda draw: point(draw, space, small_integers))  # type: ignore[no-any-return]
+    return composite(lambda draw: point(draw, space, small_integers))  # type: ignore[no-any-return]
 
 
 def point(draw: Draw, space: Space, small_integers: bool) -> Value:
@@ -104,7 +104,7 @@ def terms(dom: Space, polynomial: bool = False, smooth: bool = False, boxes: int
     hypothesis("terms")
     from catad.testing.vocabulary import Style, term
 
-    return _composite(lambda draw: term(draw, dom, Style(polynomial, smooth), boxes))  # type: ignore[no-any-return]
+    return composite(lambda draw: term(draw, dom, Style(polynomial, smooth), boxes))  # type: ignore[no-any-return]
 
 
 def chains(dom: Space, polynomial: bool = False, smooth: bool = False, length: int = 3) -> SearchStrategy[tuple[D, ...]]:
@@ -128,7 +128,7 @@ def chains(dom: Space, polynomial: bool = False, smooth: bool = False, length: i
             space = compose(*parts).spaces(dom)
         return tuple(parts)
 
-    return _composite(draw_chain)  # type: ignore[no-any-return]
+    return composite(draw_chain)  # type: ignore[no-any-return]
 
 
 def linear_maps(dom: Space | None = None, small_integers: bool = False, depth: int = 2) -> SearchStrategy[LinearMap]:
@@ -150,10 +150,10 @@ def linear_maps(dom: Space | None = None, small_integers: bool = False, depth: i
             return any_linear_map(draw, draw(spaces(2)), small_integers, depth)
         return linear_map(draw, dom, small_integers, depth)
 
-    return _composite(draw_map)  # type: ignore[no-any-return]
+    return composite(draw_map)  # type: ignore[no-any-return]
 
 
-def _composite(function: Any) -> Any:
+def composite(function: Any) -> Any:
     """A strategy from a function of `draw`."""
     st = hypothesis("points")
     return st.composite(lambda draw: function(draw))()

@@ -12,6 +12,9 @@ from catad.category.cartesian import assoc_l, assoc_r, compose, cross, dup, exl,
 from catad.category.constant import const
 from catad.category.spaces import Product, Space, Tensor
 from catad.category.terms import D, identity
+from catad.linalg.cholesky import cholesky
+from catad.linalg.determinant import slogdet
+from catad.linalg.solve import inv, solve
 from catad.linear.constructors import dense, scale
 from catad.testing.strategies import array, hypothesis
 from catad.vector.bins.histogram import histogram
@@ -54,6 +57,7 @@ _CUBIC = pointwise(lambda x: 2.0 * x * x - x)
 _BILINEAR = pointwise(lambda x, y: x * y - 2.0 * y)
 _TWO = pointwise(lambda x, y: (x + 2.0 * y, x * y))
 
+_SQUARED = fork(fork(exl, exl) >> einsum("...ij,...kj->...ik"), exr) >> add
 _TWO_OF_ONE = fork(identity, 2.0 * identity) >> _BILINEAR
 
 Make = Callable[[Any, Tensor, Style], D]
@@ -96,6 +100,13 @@ ON_ARRAYS: list[Make] = [  # on tensors with an axis
     lambda draw, t, style: lift(dense(array(draw, (2, *t.shape), t.dtype, style.polynomial), t)),
 ]
 ROUNDED: list[Make] = [lambda draw, t, style, word=word: WORDS[word] for word in ("sin", "cos", "tanh", "sigmoid", "atan")]  # type: ignore[misc]
+SQUARE: list[Make] = [  # on stacks of square matrices
+    lambda draw, t, style: _positive(t) >> inv,
+    lambda draw, t, style: fork(_positive(t), identity) >> solve("pos"),
+    lambda draw, t, style: fork(_positive(t), identity) >> solve(),
+    lambda draw, t, style: _positive(t) >> cholesky(),
+    lambda draw, t, style: _positive(t) >> slogdet >> exr,
+]
 KINKED: list[Make] = [
     lambda draw, t, style: WORDS["abs"],
     lambda draw, t, style: WORDS["relu"],
@@ -112,6 +123,11 @@ def _index(draw: Any, t: Tensor, count: int = 2) -> D:
     return const(np.array(draw(st.lists(st.integers(0, t.shape[0] - 1), min_size=count, max_size=count)), np.int64))
 
 
+def _positive(t: Tensor) -> D:
+    """A positive definite matrix x x' + 1 for each matrix x."""
+    return fork(identity, const(np.eye(t.shape[-1], dtype=t.dtype))) >> _SQUARED
+
+
 def _on_tensor(t: Tensor, style: Style) -> list[Make]:
     if not t.is_float:
         return [lambda draw, t, style: identity, lambda draw, t, style: dup]
@@ -122,6 +138,8 @@ def _on_tensor(t: Tensor, style: Style) -> list[Make]:
             made += KINKED_ARRAYS
     if not style.polynomial:
         made += ROUNDED
+        if t.ndim > 1 and t.shape[-1] == t.shape[-2] and t.size:
+            made += SQUARE
     if not style.smooth:
         made += KINKED
     return made

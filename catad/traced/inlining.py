@@ -20,12 +20,12 @@ from catad.traced.arrays import layout
 from catad.traced.arrays.masked import Masked
 from catad.traced.arrays.naming import captured
 from catad.traced.arrays.operators import direct
-from catad.traced.arrays.protocols import called, universal
+from catad.traced.arrays.protocols import called, universal, unknown
 from catad.traced.arrays.ragged import Ragged
 from catad.traced.arrays.stand_in import Traced, stand_in_of
 from catad.traced.rewriting.rewrite import rewritten
 from catad.traced.rewriting.unbound_locals import settled
-from catad.traced.table import FUNCTIONS, INSTANCES, PYTHON, SHARING, enter_package
+from catad.traced.table import FUNCTIONS, INSTANCES, PYTHON, SHARING, enter_package, has_hint
 from catad.values.complex_numbers import ComplexPair, is_complex
 from catad.values.formats import is_known
 from catad.values.frozen_functions import written_by_user
@@ -168,10 +168,25 @@ def _plain(driver: Driver, function: Any, args: tuple[Any, ...], kwargs: dict[st
     if str(module).partition(".")[0] not in _KEEP_FUNCTIONS and (type(function) is not type or module == "itertools"):
         args = tuple([followed(driver, arg) for arg in args])
         kwargs = {key: followed(driver, arg) for key, arg in kwargs.items()}
-    made = wrapped(driver, function(*args, **kwargs), (*args, *kwargs.values()), getattr(function, "__name__", "a call"))
+    if str(module).startswith("scipy.") and any_traced((args, kwargs)):
+        made = _of_scipy(function, str(module), args, kwargs)
+    else:
+        made = function(*args, **kwargs)
+    made = wrapped(driver, made, (*args, *kwargs.values()), getattr(function, "__name__", "a call"))
     for one in () if is_known else layout.arrays_in(made):
         layout.forget(one)
     return made
+
+
+def _of_scipy(function: Any, module: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A function of SciPy without a meaning: some are functions of NumPy alone, others are an error that names them."""
+    name = ".".join([*module.split(".")[:2], getattr(function, "__name__", "")])
+    if has_hint(name) and not _all_constant((args, kwargs)):
+        raise unknown(name)
+    try:
+        return function(*args, **kwargs)
+    except errors.TraceError as error:
+        raise unknown(name) from error
 
 
 def wrapped(driver: Driver, made: Any, args: tuple[Any, ...], what: str) -> Any:

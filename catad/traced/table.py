@@ -31,16 +31,17 @@ _TOPICS = {  # what each module of `names/` has entries for: NumPy's names and m
         convolve corrcoef correlate cov cumprod cumsum cumulative_prod cumulative_sum diff ediff1d gradient nancumprod
         nancumsum polyval trapezoid unwrap vander""",
     "linear.fft": """
-        fft fft2 fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft rfft2 rfftn scipy.fft
-        scipy.linalg scipy.signal""",
+        fft fft2 fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft rfft2 rfftn scipy.fft""",
     "joining": """
         append array_split block column_stack concat concatenate delete dsplit dstack hsplit hstack insert split stack
         unstack vsplit vstack""",
     "linear.linalg": "cholesky det inv slogdet solve",
     "linear.decompositions": "cond eig eigh eigvals eigvalsh lstsq matrix_rank pinv qr svd svdvals tensorinv tensorsolve",
     "linear.scipy_linalg": "scipy.linalg",
+    "linear.scipy_matrices": "scipy.linalg",
+    "linear.signal": "scipy.signal",
     "making": f"""
-        array asanyarray asarray ascontiguousarray asfortranarray astype can_cast common_type copy copyto empty
+        arange array asanyarray asarray ascontiguousarray asfortranarray astype can_cast common_type copy copyto empty
         empty_like fill fromfunction full full_like geomspace linspace logspace
         meshgrid min_scalar_type ndarray ndenumerate ones ones_like result_type zeros zeros_like {' '.join(map(str, KNOWN))}""",
     "mathematics": " ".join([f".{name}" for name, function in vars(math).items() if callable(function)]),
@@ -49,9 +50,10 @@ _TOPICS = {  # what each module of `names/` has entries for: NumPy's names and m
         argpartition argsort digitize lexsort median nanmedian nanpercentile nanquantile partition percentile quantile
         searchsorted sort""",
     "picking": """
-        argwhere choose compress extract fill_diagonal flatnonzero intersect1d isin nonzero place put put_along_axis putmask
-        ravel_multi_index setdiff1d setxor1d take take_along_axis trim_zeros union1d unique unique_all unique_counts
-        unique_inverse unique_values unravel_index""",
+        argwhere choose compress diag_indices_from extract fill_diagonal flatnonzero intersect1d isin nonzero place
+        put put_along_axis putmask ravel_multi_index setdiff1d setxor1d take take_along_axis tril_indices_from
+        trim_zeros triu_indices_from union1d unique unique_all unique_counts unique_inverse unique_values
+        unravel_index""",
     "products": """
         cross diag diagflat diagonal dot einsum inner kron matmul matrix_norm matrix_power matvec multi_dot norm outer
         tensordot trace vdot vecdot vecmat vector_norm""",
@@ -224,6 +226,12 @@ def enter_package(function: Any) -> bool:
     for fill in found:
         fill()
     return bool(found)
+
+
+def has_hint(name: str) -> bool:
+    """Whether it is known what to write instead of this very function."""
+    load("hints")
+    return name in HINTS
 
 
 def hint(name: str) -> str:

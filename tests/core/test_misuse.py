@@ -79,6 +79,8 @@ CALLS: dict[str, tuple[Callable[[], Any], str]] = {
     "reshape": (lambda: ct.reshape(X, (3, 1)), "write ct.reshape((3, 1))(x)"),
     "einsum": (lambda: ct.einsum("ij,jk", A, A), "write ct.einsum('ij,jk')(x, y)"),
     "fold": (lambda: ct.fold(ct.add, 0.0, X), "write ct.fold(ct.add, 0.0)(x)"),
+    "a name of linear algebra": (lambda: ct.linalg.solve(A, X), "write ct.linalg.solve()(x, y)"),  # type: ignore[call-arg, arg-type]
+    "a transform": (lambda: ct.fft.fft(X), "write ct.fft.fft()(x)"),
     "map": (lambda: ct.map(ct.exp, X), "write ct.map(ct.exp)(x)"),
     "grad": (lambda: ct.grad(ct.sin, X), "write ct.grad(ct.sin)(x)"),
     "a morphism": (lambda: ct.sum(ct.sin), "to compose write ct.sin >> ct.sum()"),

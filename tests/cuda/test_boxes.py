@@ -121,6 +121,7 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "Call": (ct.checkpoint(SINE), (LINE,)),
     "Choose": (ct.choose(ct.any(), ct.sort(), ct.flip()), (LINE > 0,)),
     "Cholesky": (ct.linalg.cholesky(), (POSITIVE,)),
+    "CholeskyPulled": (ct.grad(ct.linalg.cholesky() >> ct.sum()), (POSITIVE,)),
     "Cleared": (Cleared((Run(6, 1, 2, 2), Run(5, 0, 1, 5))), (X,)),
     "ClearedAt": (ClearedAt(ROWS), (INDEX, X)),
     "ClearedWhere": (ClearedWhere(), (X > 0, Y)),
@@ -130,6 +131,7 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ComplexLogDet": (ct.linalg.slogdet, (POSITIVE, 0.1 * POSITIVE)),
     "Concatenate": (Concatenate(0, 2), (X, Y)),
     "Constant": (ct.fork(ct.id, ct.const(X)), (LINE,)),
+    "ColumnPivots": (ct.linalg.qr(pivoting=True), (X,)),
     "Cofactors": (ct.grad(ct.linalg.det), (POSITIVE,)),
     "Contract": (ct.matmul, (X, Y.T.copy())),
     "Counted": (ct.while_loop(ct.sum() >> ct.map(lambda s: s * s > 1.0), 0.5 * ct.id), (LINE,)),
@@ -150,6 +152,7 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "Given": (ct.primitive.function(length, lambda a, b: a), (LINE, ORDERED)),
     "Fits": (ct.astype("int8", casting="same_value"), (INDEX,)),
     "InRange": (InRange(4), (INDEX,)),
+    "Inverted": (ct.linalg.inv, (np.eye(9) + np.ones((9, 9)),)),
     "Iota": (ct.fork(ct.id, ct.iota(6)) >> ct.map(lambda x, k: x * k), (LINE,)),
     "LastOnly": (LastOnly(1, 4), (INDEX,)),
     "LastWriter": (LastWriter(4), (INDEX,)),
@@ -214,7 +217,7 @@ FINITE = (
     "Complement", "Eig", "Eigh", "Eigvals", "Eigvalsh", "Expm", "Lstsq", "OfFullRank", "Pinv", "Svd", "SvdVals", "Symmetric",
 )  # fmt: skip
 WAITS = {"Choose", "Counted", "Opaque", "Printed", "Summed", "Cholesky", "Cofactors", "Factor", "Permuted", "Solved", *FINITE}
-WAITS |= {"Regular", "Resummed", "BandsOf", "Reciprocals", "SolvedForMany", "ComplexCofactors"}
+WAITS |= {"CholeskyPulled", "Inverted", "Regular", "Resummed", "BandsOf", "Reciprocals", "SolvedForMany", "ComplexCofactors"}
 WAITS |= {"OfBasis", "RealComponent"}
 NOTICED = {"BandsOf", "OneByOne", "PatternProduct", "Reciprocals", "SolvedForMany"}  # without a kernel
 REFUSED = {
@@ -227,9 +230,11 @@ REFUSED = {
     "SolvedForMany": "SolvedForMany",
     "Choose": r"condition of ct\.choose",
     "Cholesky": "positive definite",
+    "CholeskyPulled": "positive definite",
     "Cofactors": "singular",
     "Counted": "condition of a while loop",
     "Factor": "singular",
+    "Inverted": "singular",
     "Solved": "singular",
     "Opaque": "Opaque",
     "Printed": "Printed",

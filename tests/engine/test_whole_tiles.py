@@ -9,14 +9,13 @@ import pytest
 
 import catad as ct
 from catad.category.wiring import Wiring
-from catad.engine.cpu.run import blas
 from catad.engine.cpu.whole import contraction, tiles
 from catad.engine.cpu.whole.run import steps
 from catad.engine.cpu.whole.transposed import transposed
 from catad.engine.program import program_of
 from catad.linear.families.contract import Contract
 
-from .whole_support import Ran, anew, ran
+from .whole_support import Ran, ran
 
 pytestmark = pytest.mark.full_code
 
@@ -173,19 +172,3 @@ def test_prefixes_by_bin_and_sorts_have_code_within_a_function() -> None:
         expected = by_bin((keys, x), np.ones(4))
     found = whole(by_bin, (keys, x), np.ones(4))
     assert np.allclose(found[1], expected[1], rtol=1e-13)
-
-
-def test_without_a_blas_array_code_multiplies_large_matrices(monkeypatch: pytest.MonkeyPatch, ran: Ran) -> None:
-    anew(monkeypatch)
-    monkeypatch.setattr(blas, "available", lambda: False)
-    monkeypatch.setattr(blas, "address", None)  # nobody asks
-    rng = np.random.default_rng(2)
-    a, b, v = rng.normal(size=(200, 300)), rng.normal(size=(300, 250)), rng.normal(size=300)
-    f = ct.function(lambda a, b, v: (np.sum(np.tanh(a @ b)), a @ v))
-    with ct.use_engine("cpu"):
-        (total, made), back = ct.vjp(f, a, b, v)
-        found = back((1.0, made))
-    np.testing.assert_allclose(total, np.sum(np.tanh(a @ b)))
-    slope = (1.0 - np.tanh(a @ b) ** 2) @ b.T + np.outer(a @ v, v)
-    np.testing.assert_allclose(found[0], slope, rtol=1e-10, atol=1e-10)
-    assert ran.compiled and not ran.instead

@@ -13,11 +13,12 @@ from example_support import FOLDER, NAMES
 
 import catad
 
-MORE = {"quickstart": ["--epochs", "1", "--out", "pictures"]}
+QUICK = ("gaussian_process", "kalman", "pca_and_ridge", "beam", "schroedinger")
+MORE = {"quickstart": ["--epochs", "1", "--out", "pictures"], **{name: ["--quick", "--out", "pictures"] for name in QUICK}}
 
 
 def test_the_examples_are_there() -> None:
-    assert {"quickstart", "by_hand", "trains", "optimise"} <= set(NAMES)
+    assert {"quickstart", "by_hand", "trains", "optimise", *QUICK} <= set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -30,6 +31,8 @@ def test_runs_from_another_folder(name: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) > 5
     assert "Warning" not in done.stderr
+    if name in QUICK:
+        assert (tmp_path / "pictures" / f"{name}.svg").read_text(encoding="utf-8").rstrip().endswith("</svg>")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -26,6 +26,7 @@ SMALL = {
     "cliffs": ["--n", "2000", "--rounds", "1", "--rows", "fold *, near 1, float32", "fold logaddexp, float32"],
     "functions": ["--n", "20", "--steps", "30", "--side", "30", "--no-peers", "--rounds", "2"],
     "cpu_engine": ["--n", "50000", "--steps", "5000", "--no-peers", "--rounds", "2", "--only", "primal", "scan", "memory"],
+    "linear_algebra": ["--small", "--no-peers", "--rounds", "2"],
     "loops": ["--small", "--no-peers", "--rounds", "2", "--only", "kalman", "sir", "while", "sweep", "vjp"],
 }  # fmt: skip
 

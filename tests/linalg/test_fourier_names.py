@@ -42,6 +42,10 @@ FUNCTIONS_OF_ONE = {
     "idctn": lambda x: scipy.fft.idctn(x, 2, (3, 8)),
     "dstn": lambda x: scipy.fft.dstn(x, 1, norm="forward"),
     "idstn": lambda x: scipy.fft.idstn(x, 3),
+    "hfft2": lambda x: scipy.fft.hfft2(x, (3, 7), norm="forward"),
+    "hfftn": lambda x: scipy.fft.hfftn(x, axes=(1, 0)),
+    "ihfft2": lambda x: abs(scipy.fft.ihfft2(x + 4)),
+    "ihfftn": lambda x: scipy.fft.ihfftn(x, s=(5,), axes=(0,), norm="ortho").imag,
     "scipy shift": lambda x: scipy.fft.ifftshift(scipy.fft.fftshift(x, 1) * np.arange(6.0), 1),
 }
 
@@ -70,6 +74,51 @@ def test_convolutions_of_scipy(n: int, m: int, mode: str) -> None:
         same(lambda a, v, fn=fn: fn(a, v, mode), *whole)
 
 
+SHAPES = [((4, 5), (2, 3)), ((2, 3), (4, 5)), ((4, 1), (1, 3)), ((3, 3), (3, 3)), ((2, 3, 4), (2, 1, 3))]
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize("shapes", SHAPES)
+def test_convolutions_of_several_axes(shapes: Any, mode: str) -> None:
+    a, v = (RNG.normal(size=shape) for shape in shapes)
+    names = ("convolve", "correlate", "fftconvolve", "oaconvolve")
+    for name in names:
+        fn: Any = lambda a, v, name=name: getattr(scipy.signal, name)(a, v, mode)  # noqa: E731
+        for cast in (float, np.float32, complex):
+            same_or_same_error(fn, a.astype(cast), (v * (1 + (1j if cast is complex else 0))).astype(cast))
+        same_or_same_error(fn, np.round(9 * a).astype(int), np.round(9 * v).astype(int))
+    for method in ("direct", "fft"):
+        same_or_same_error(lambda a, v, method=method: scipy.signal.convolve(a, v, mode, method), a, v)
+        same_or_same_error(lambda a, v, method=method: scipy.signal.correlate(a, v, mode, method), a, v)
+
+
+def same_or_same_error(fn: Any, *args: Any) -> None:
+    try:
+        want = fn(*args)
+    except ValueError as own:
+        with pytest.raises(ValueError) as caught:
+            ct.function(fn)(*args)
+        assert str(caught.value) == str(own)
+        return
+    got = ct.function(fn)(*args)
+    assert got.shape == want.shape and got.dtype == want.dtype
+    eps = np.finfo(np.result_type(want.dtype, np.float32 if want.dtype.kind in "fc" else np.float64)).eps
+    np.testing.assert_allclose(got, want, rtol=0, atol=2000 * eps)
+
+
+def test_convolutions_along_axes_and_their_derivatives() -> None:
+    a, v = RNG.normal(size=(3, 5)), RNG.normal(size=(3, 2))
+    for axes in (1, [1], (-1,)):
+        same(lambda a, v, axes=axes: scipy.signal.fftconvolve(a, v, "same", axes), a, v)
+        same(lambda a, v, axes=axes: scipy.signal.oaconvolve(a, v, axes=axes), a, v)
+    check_grads(ct.function(lambda a, v: scipy.signal.fftconvolve(a, v, axes=1)), a, v, order=2)
+    check_grads(ct.function(lambda a, v: scipy.signal.convolve(a, v, method="direct")), a, v, order=2)
+    check_grads(ct.function(lambda a, v: scipy.signal.correlate(a, v, "same", "fft")), a, v, order=1)
+    for bad in ((), (5,)):
+        with pytest.raises(ValueError):
+            ct.function(lambda a, bad=bad: scipy.signal.fftconvolve(a, a, axes=bad))(a)
+
+
 def test_circulants_of_scipy() -> None:
     c, b = RNG.normal(size=(3, 5)) + 9.0 * (np.arange(5) == 0), RNG.normal(size=(5, 3))
     same(lambda c, b: scipy.linalg.solve_circulant(c, b), c[0], b)
@@ -82,7 +131,6 @@ def test_circulants_of_scipy() -> None:
 def test_what_is_not_traced_says_so() -> None:
     for fn in (
         lambda x: scipy.fft.dct(x, orthogonalize=True),
-        lambda x: scipy.signal.fftconvolve(x, x),
         lambda x: scipy.linalg.solve_circulant(x[0], x[0], singular="lstsq"),
     ):
         with pytest.raises(ct.TraceError):

@@ -55,7 +55,7 @@ def test_ranks_that_are_lost():
     solved = ct.function(lambda a, b: ct.linalg.lstsq()(a, b)[0])
     assert np.allclose(solved(a, np.arange(3.0)), x)
     assert ct.function(lambda a, b: ct.linalg.lstsq()(a, b)[2])(a, np.arange(3.0)) == rank
-    with pytest.raises(ct.SolveError, match=r"singular values 2\.45, "):
+    with pytest.raises(ct.SolveError, match=r"^a least squares problem has no derivative .*\n.*singular values 2\.45, "):
         ct.jvp(solved, (a, np.arange(3.0)), (a, np.arange(3.0)))
     with pytest.raises(ct.SolveError, match="rank 1 of 2 columns"):
         ct.linalg.lstsq()(a, np.arange(3.0))

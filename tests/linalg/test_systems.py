@@ -157,6 +157,9 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: ct.linalg.solve()(np.where(np.arange(40)[:, None, None] == 7, 0.0, A40), np.ones((40, 3, 1))), ct.SolveError,
         r"matrix \[7\] of \(40,\)",
     ),
+    "singular, and what to do": (
+        lambda: ct.grad(lambda a: np.linalg.inv(a).sum())(np.ones((2, 2))), ct.SolveError, r"np\.linalg\.pinv\(A\) @ b",
+    ),
     "indefinite": (lambda: ct.linalg.cholesky()(np.diag([1.0, -1.0])), ct.SolveError, "pivot 1"),
     "many indefinite": (lambda: ct.linalg.cholesky()(-positive(A40)), ct.SolveError, r"matrix \[0\] of \(40,\)"),
     "a triangle with a zero": (
@@ -169,6 +172,9 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "no kind": (lambda: ct.linalg.solve("diagonal-ish"), ct.ArgumentError, "lower triangular"),
     "a slope of a singular logarithm": (
         lambda: ct.grad(lambda a: np.linalg.slogdet(a)[1])(np.ones((2, 2))), np.linalg.LinAlgError, "pivot 1",
+    ),
+    "a power that is no integer": (
+        lambda: ct.function(lambda a: np.linalg.matrix_power(a, 0.5))(np.eye(2)), TypeError, "exponent must be an integer",
     ),
     "NumPy's own": (lambda: ct.function(np.linalg.inv)(np.ones((2, 3))), np.linalg.LinAlgError, "square"),
 }  # fmt: skip

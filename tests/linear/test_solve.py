@@ -241,14 +241,6 @@ def test_a_large_map_is_solved_without_its_array(monkeypatch: pytest.MonkeyPatch
     np.testing.assert_allclose(linear.sparse(S).solve(c), spsolve(S.tocsc(), c), rtol=1e-10, atol=1e-12)
 
 
-def test_without_scipy_the_next_way_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(general, "_scipy", lambda: False)
-    for L, method in ((tridiagonal(100), "dense"), (tridiagonal(1000), "iterative"), (linear.sparse(laplacian(20)), "iterative")):
-        assert L.solver.method == method
-        x = numbers(L.shape[0])
-        np.testing.assert_allclose(L.solve(L(x)), x, rtol=1e-7, atol=1e-7)
-
-
 # -- drawn maps
 
 

@@ -18,6 +18,7 @@ ROWS: dict[str, tuple[str, type[BaseException], str, tuple[str, ...]]] = {
     # name: (body of f(x, n), class, the text at the caret, words of the message)
     "truth of an array": ("if x > 0:\n    return x\nreturn -x", ValueError, "x > 0", ("ambiguous", "a.any()")),
     "a slice as a result": ("return x[: int(n)]", ct.TraceError, "", ("needs a number", 'static=("n",)')),
+    "a number of numbers": ("return np.arange(int(n))", ct.TraceError, "np.arange(int(n))", ("needs a number", 'static=("n",)')),
     "a shape": ("return np.zeros(int(n))", ct.TraceError, "np.zeros(int(n))", ("needs a number", 'static=("n",)')),
     "index of a list": ("return [x, x][int(n)]", ct.TraceError, "[x, x][int(n)]", ("needs a number", "np.stack(xs)[k]")),
     "a key": ("return {1: x}[int(n)]", ct.TraceError, "{1: x}[int(n)]", ("needs a number",)),

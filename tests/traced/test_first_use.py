@@ -101,6 +101,10 @@ WRONG: dict[str, tuple[Callable[[], Any], type[Exception], list[str]]] = {
     "a loop at a prompt": (
         lambda: ct.grad(without_source(WHILE).f)(X), ct.TraceError, ["source is not at hand", "<string>:3", "ct.while_loop"],
     ),
+    "SciPy at a prompt": (
+        lambda: ct.grad(without_source("import scipy.linalg as sl\ndef f(x):\n    return sl.norm(x)\n").f)(X), ct.TraceError,
+        ["source is not at hand", "in a file or in a cell of a notebook", "<string>:4"],
+    ),
     "a text": (lambda: ct.function(lambda x, y: y @ x)("data.csv", X), ct.TraceError, ["a text", "y @ x", "^^^^^"]),
 }  # fmt: skip
 

@@ -39,7 +39,7 @@ FUNCTIONS = words("""
     reshape ravel transpose swapaxes moveaxis rollaxis squeeze expand_dims atleast_1d atleast_2d atleast_3d broadcast_to
     broadcast_arrays flip fliplr flipud roll rot90 tile repeat resize pad tril triu
     take take_along_axis choose put put_along_axis putmask place copyto fill_diagonal compress extract isin
-    ravel_multi_index unravel_index
+    ravel_multi_index unravel_index diag_indices_from tril_indices_from triu_indices_from
     where clip select piecewise nan_to_num isclose allclose array_equal array_equiv
     concatenate stack vstack hstack dstack column_stack append block insert delete split array_split hsplit vsplit dsplit
     zeros ones full empty eye identity arange linspace zeros_like ones_like empty_like full_like array asarray asanyarray

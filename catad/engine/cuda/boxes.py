@@ -17,10 +17,11 @@ from catad.engine.cuda.sweeps import sweep
 from catad.engine.stages.bins import Before
 from catad.errors.notices import notice
 from catad.fft.convolution import Resummed
-from catad.linalg.cholesky import Cholesky
+from catad.linalg.cholesky import Cholesky, CholeskyPulled
 from catad.linalg.circulant import Regular
 from catad.linalg.determinant import OfFactors
 from catad.linalg.parts import Decomposition
+from catad.linalg.solve import Inverted
 from catad.linear.families.clear import Cleared
 from catad.linear.families.contract import Contract
 from catad.linear.families.dot_within import DotWithin
@@ -86,6 +87,8 @@ ENOUGH: dict[type[Primitive], str] = {
     Factor: "CuPy, or steps of CuPy on all matrices of a stack",
     Solved: "CuPy, or steps of CuPy on all matrices of a stack",
     Cholesky: "CuPy, or steps of CuPy on all matrices of a stack",
+    CholeskyPulled: "CuPy, or steps of CuPy on all matrices of a stack",
+    Inverted: "CuPy",
     OfFactors: "functions of CuPy",
     Decomposition: "functions of CuPy",
     Transform: "cuFFT",

@@ -42,6 +42,7 @@ class Factor(Primitive):
     arity = 1
     vectorized = True
     borrows = True
+    of_matrices = True
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return KINDS[self.kind].spaces(ins[0])
@@ -117,6 +118,7 @@ class Solved(Primitive):
     turned: bool = False
     rtol: float | None = None
     borrows = True
+    of_matrices = True
 
     @property
     def _factors(self) -> int:

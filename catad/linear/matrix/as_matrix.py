@@ -142,13 +142,10 @@ def _columns(linear: LinearMap, xp: Any) -> Array:
 
 
 def _sparse(xp: Any) -> Any:
-    try:
-        if xp is np:
-            import scipy.sparse as sparse
-        else:
-            import cupyx.scipy.sparse as sparse
-    except ImportError as error:
-        raise errors.EngineError(errors.needs_scipy("tocsr")) from error
+    if xp is np:
+        import scipy.sparse as sparse
+    else:
+        import cupyx.scipy.sparse as sparse
     return sparse
 
 
@@ -235,13 +232,10 @@ def diagonal(linear: LinearMap, k: int) -> Array:
 def as_linear_operator(linear: LinearMap) -> Any:
     """See `LinearMap.as_linear_operator`."""
     xp = common_module(linear.slots)
-    try:
-        if xp is np:
-            from scipy.sparse.linalg import LinearOperator
-        else:
-            from cupyx.scipy.sparse.linalg import LinearOperator
-    except ImportError as error:
-        raise errors.EngineError(errors.needs_scipy("as_linear_operator")) from error
+    if xp is np:
+        from scipy.sparse.linalg import LinearOperator
+    else:
+        from cupyx.scipy.sparse.linalg import LinearOperator
     forth, back = common_dtype(linear.dom.leaves), common_dtype(linear.cod.leaves)
     methods = {"matvec": forth, "matmat": forth, "rmatvec": back, "rmatmat": back}
     given = {name: partial(_converted, getattr(linear, name), dtype) for name, dtype in methods.items()}

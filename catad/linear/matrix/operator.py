@@ -234,14 +234,13 @@ class Operator:
         """The matrix on flattened vectors as a compressed sparse row matrix of SciPy or CuPy, by device.
 
         Entries that are zero are not stored, and the indices of a row are in order. Its methods convert further:
-        `L.tocsr().tocoo()`. Raises `EngineError` without SciPy.
+        `L.tocsr().tocoo()`.
         """
         return as_matrix.tocsr(self)
 
     def as_linear_operator(self: Any) -> Any:
         """The map on flattened vectors as a `LinearOperator` of SciPy or CuPy, by device.
 
-        Vectors of other real dtypes are converted to that of the map: solvers work in double precision. Raises `EngineError`
-        without SciPy.
+        Vectors of other real dtypes are converted to that of the map: solvers work in double precision.
         """
         return as_matrix.as_linear_operator(self)

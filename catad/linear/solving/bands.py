@@ -20,7 +20,7 @@ import numpy as np
 from catad import errors
 from catad.category.boxes import Primitive, box
 from catad.category.spaces import Tensor
-from catad.linear.solving.factors import KINDS, MAKERS, Arrays, Kind, lapack, place_of
+from catad.linear.solving.factors import KINDS, MAKERS, Arrays, Kind, lapack
 from catad.linear.solving.general import band_of
 from catad.linear.structure import Structure, widest
 from catad.values.arrays import asarray
@@ -50,7 +50,7 @@ def _strange(pivots: Any, factors: Sequence[Any], kind: str) -> Any:
         singular = zero & np.logical_and.reduce(numbers)
         if singular.any():
             k = int(np.argmax(singular))
-            raise errors.SolveError(errors.singular_matrix(kind, n, place_of(k, leading), int(np.argmin(each[k] != 0))))
+            raise errors.SolveError(errors.singular_matrix(kind, n, errors.in_stack(k, leading), int(np.argmin(each[k] != 0))))
     return zero
 
 
@@ -155,7 +155,7 @@ def _not_positive(stack: Any, infos: Any, leading: tuple[int, ...], lower: bool)
     strange = failed & (inside & ~np.isfinite(stack)).any(axis=(1, 2))
     if bool((failed & ~strange).any()):
         k = int(np.argmax(failed & ~strange))
-        raise errors.SolveError(errors.not_positive(stack.shape[-1], place_of(k, leading), int(infos[k]) - 1))
+        raise errors.SolveError(errors.not_positive(stack.shape[-1], errors.in_stack(k, leading), int(infos[k]) - 1))
     return strange
 
 
@@ -234,7 +234,7 @@ def _toeplitz_solve(xp: Any, a: Any, factors: Arrays, b: Any, turned: bool) -> A
         try:
             x[k] = solve_toeplitz((row, column) if turned else (column, row), right[k], check_finite=False)
         except np.linalg.LinAlgError:
-            raise errors.SolveError(errors.singular_minor(n, place_of(k, b.shape[:-2]))) from None
+            raise errors.SolveError(errors.singular_minor(n, errors.in_stack(k, b.shape[:-2]))) from None
     return _with_shape(xp, x, b)
 
 

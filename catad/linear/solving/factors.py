@@ -60,9 +60,11 @@ def _side_by_side(xp: Any, stack: Any) -> bool:
 
 
 def lapack(name: str, dtype: np.dtype[Any]) -> Any:
-    from scipy.linalg import lapack
+    """A function of LAPACK or BLAS for a dtype."""
+    from scipy.linalg import blas, lapack
 
-    return getattr(lapack, {"f": "s", "d": "d", "F": "c", "D": "z"}[dtype.char] + name)
+    letter = {"f": "s", "d": "d", "F": "c", "D": "z"}[dtype.char]
+    return getattr(blas if name in ("trsm", "trsv") else lapack, letter + name)
 
 
 def _on_device(name: str) -> Any:
@@ -75,11 +77,6 @@ def _on_device(name: str) -> Any:
             return getattr(linalg, name)(*args, check_finite=False, **options)
 
     return call
-
-
-def place_of(k: int, shape: Sequence[int]) -> str:
-    """The matrix of a stack as messages name it."""
-    return "" if not shape else f"matrix {[int(i) for i in np.unravel_index(k, tuple(shape))]} of {tuple(shape)}"
 
 
 # -- LU
@@ -98,10 +95,10 @@ def _lu(xp: Any, a: Any) -> Arrays:
 
 
 def _lu_one_by_one(xp: Any, stack: Any) -> Arrays:
-    factor = lapack("getrf", stack.dtype) if xp is np else _on_device("lu_factor")
-    lu, pivots = xp.empty_like(stack), xp.empty(stack.shape[:-1], dtype=np.int32)
-    for k, one in enumerate(stack):
-        found = factor(one.T)
+    lu, pivots = stack.copy(), xp.empty(stack.shape[:-1], dtype=np.int32)
+    factor, where = (lapack("getrf", stack.dtype), {"overwrite_a": 1}) if xp is np else (_on_device("lu_factor"), {})
+    for k, one in enumerate(lu):
+        found = factor(one.T, **where)
         lu[k], pivots[k] = found[0].T, found[1]
     return lu, pivots
 
@@ -147,20 +144,21 @@ def pivots_of(xp: Any, lu: Any) -> Any:
     return xp.diagonal(lu, axis1=-2, axis2=-1)
 
 
-def _require_pivots(xp: Any, lu: Any, kind: str) -> None:
+def require_pivots(xp: Any, lu: Any, kind: str) -> None:
+    """Raise `SolveError` where a pivot is 0."""
     check_not_captured(xp, "whether a matrix is singular")
     zeros = pivots_of(xp, lu) == 0
     if bool(zeros.any()):
         first = int(xp.argmax(zeros.reshape(-1)))
         k, pivot = divmod(first, lu.shape[-1])
-        raise errors.SolveError(errors.singular_matrix(kind, lu.shape[-1], place_of(k, lu.shape[:-2]), pivot))
+        raise errors.SolveError(errors.singular_matrix(kind, lu.shape[-1], errors.in_stack(k, lu.shape[:-2]), pivot))
 
 
 def _lu_solve(xp: Any, a: Any, factors: Arrays, b: Any, turned: bool) -> Any:
     lu, pivots = factors
     if not b.size:
         return b.copy()
-    _require_pivots(xp, lu, "general")
+    require_pivots(xp, lu, "general")
     stack, right, at = _flat(lu), _flat(b), pivots.reshape(-1, lu.shape[-1])
     if not _side_by_side(xp, stack):
         trans, x = 0 if turned else 1, xp.empty_like(right)
@@ -257,7 +255,7 @@ def _where_positive(xp: Any, stack: Any, made: Any, infos: Any, shape: Sequence[
         bad = failed & ~strange
         if bool(bad.any()):
             k = int(xp.argmax(bad))
-            raise errors.SolveError(errors.not_positive(stack.shape[-1], place_of(k, shape), int(infos[k]) - 1))
+            raise errors.SolveError(errors.not_positive(stack.shape[-1], errors.in_stack(k, shape), int(infos[k]) - 1))
         made = xp.where((failed & strange)[:, None, None], xp.tril(xp.full_like(made, np.nan)), made)
     return made
 
@@ -294,7 +292,7 @@ def substituted(xp: Any, a: Any, b: Any, lower: bool, turned: bool) -> Any:
 
 def _triangle(lower: bool) -> Kind:
     def solve(xp: Any, a: Any, factors: Arrays, b: Any, turned: bool) -> Any:
-        _require_pivots(xp, a, "triangular")
+        require_pivots(xp, a, "triangular")
         return substituted(xp, a, b, lower, turned)
 
     return Kind(lambda a: (), lambda xp, a: (), solve, lambda a: 0)
@@ -314,7 +312,7 @@ def _symmetric(xp: Any, a: Any) -> Arrays:
         found, pivots[k], info = sytrf(one.T, lower=0)
         made[k] = found.T
         if info > 0:
-            raise errors.SolveError(errors.singular_matrix("symmetric", a.shape[-1], place_of(k, a.shape[:-2]), info - 1))
+            raise errors.SolveError(errors.singular_matrix("symmetric", a.shape[-1], errors.in_stack(k, a.shape[:-2]), info - 1))
     return made.reshape(a.shape), pivots.reshape(a.shape[:-1])
 
 

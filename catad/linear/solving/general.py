@@ -51,12 +51,12 @@ def general(structure: Structure, xp: Any, slots: Sequence[Array], rtol: float |
     if lower == upper == 0:
         d = divisor(xp, structure.diagonal(xp, slots), structure)
         return _flat("diagonal", "O(n)", structure, xp, lambda rows: rows / d)
-    if is_narrow(structure, lower, upper) and xp is np and _scipy():
+    if is_narrow(structure, lower, upper) and xp is np:
         return _by_band(structure, slots, lower, upper)
     if n <= SMALL or 2 * structure.stored >= n * n:
         return _by_array(structure, xp, slots)
     count = structure.entry_count
-    if count is not None and SPARSE * count <= n * n and xp is np and _scipy():
+    if count is not None and SPARSE * count <= n * n and xp is np:
         try:
             return _by_entries(structure, structure.entries(np, slots))
         except Crowded:
@@ -68,14 +68,6 @@ def is_narrow(structure: Structure, lower: int, upper: int) -> bool:
     """True where a map has few diagonals beside its unknowns."""
     n, width = structure.rows, lower + upper + 1
     return width <= max(3, n // NARROW) and width < n
-
-
-def _scipy() -> bool:
-    try:
-        import scipy.sparse.linalg  # noqa: F401
-    except ImportError:
-        return False
-    return True
 
 
 def _flat(method: str, order: str, structure: Structure, xp: Any, solve: Any) -> Solver:

@@ -2,6 +2,8 @@
 
 The residual is smallest over the Krylov space of the products so far (Y. Saad and M. Schultz, *GMRES: a generalized minimal
 residual algorithm for solving nonsymmetric linear systems*, 1986); it begins again after so many products as vectors are kept.
+SciPy's stops at a number of products alone, works on the host, and orthogonalises once; this one also stops where a round gains
+nothing, is the same on CuPy's arrays, and says how large the residual is.
 """
 
 from __future__ import annotations

@@ -54,10 +54,37 @@ HINTS |= {
     "x.ctypes": "stand-ins have no memory; compiled code is called through a ct.D with its derivative",
     "x.getfield": "arrays with fields are not supported: an array for each field, in a dict",
     "x.setfield": "arrays with fields are not supported: an array for each field, in a dict",
+    "scipy.spatial": "distances are np.sqrt(((a[:, None] - b) ** 2).sum(axis=-1)), without the root where they are squared again",
+    "scipy.stats": "write the logarithm of the density: of a normal one by np.linalg.slogdet and np.linalg.solve",
     "scipy": "write it with functions of NumPy, or as ct.D with its derivative",
+    "scipy.fft": "write it with the transforms of np.fft, or as ct.D with its derivative",
+    **dict.fromkeys(("scipy.signal.convolve2d", "scipy.signal.correlate2d"), "scipy.signal.convolve or correlate, after np.pad"),
 }
 for _said, _names in (
     ("print outside: the numbers are not known while the function is traced", "np.array2string np.array_repr np.array_str"),
     ("save the result of the function outside", "np.save np.savez np.savetxt x.tofile x.dump x.dumps"),
 ):
     HINTS |= dict.fromkeys(_names.split(), _said)
+for _said, _names in (
+    ("its shape depends on the numbers: take columns of U or V of np.linalg.svd(a), by a known rank", "null_space orth"),
+    ("scipy.linalg.solveh_banded solves, with derivatives in O(n)", "cholesky_banded cho_solve_banded"),
+    ("make the matrix, np.diag(d) + np.diag(e, 1) + np.diag(e, -1), and take np.linalg.eigh",
+     "eigh_tridiagonal eigvalsh_tridiagonal eig_banded eigvals_banded"),
+    ("solve (np.kron(a, np.eye(n)) + np.kron(np.eye(m), b.T)) @ x.ravel() == q.ravel()", "solve_sylvester"),
+    ("solve (np.kron(a, np.eye(n)) + np.kron(np.eye(n), a)) @ x.ravel() == q.ravel()",
+     "solve_lyapunov solve_continuous_lyapunov"),
+    ("solve (np.eye(n * n) - np.kron(a, a)) @ x.ravel() == q.ravel()", "solve_discrete_lyapunov"),
+    ("iterate the equation in a loop, or pass the solution as a ct.D with the derivative of the equation",
+     "solve_continuous_are solve_discrete_are"),
+    ("of symmetric matrices, w, v = np.linalg.eigh(a), then (v * f(w)) @ v.T", "sqrtm logm signm funm"),
+    ("u, s, vh = np.linalg.svd(a, False); u @ vh, and vh.T * s @ vh", "polar orthogonal_procrustes"),
+    ("np.linalg.eigh of symmetric matrices; scipy.linalg.lu or np.linalg.qr", "schur hessenberg ldl rq qz ordqz cossin"),
+    ("a new decomposition, np.linalg.qr, of the matrix that is meant", "qr_delete qr_insert qr_multiply qr_update"),
+    ("take np.linalg.cond(a), or the norm of differences", "expm_cond"),
+    ("np.arccos(np.linalg.svdvals(qa.T @ qb)) with orthonormal bases qa, qb of np.linalg.qr", "subspace_angles"),
+    ("its steps depend on the numbers: compute it outside, and pass it as an argument",
+     "matrix_balance bandwidth cdf2rdf rsf2csf"),
+    ("draw the random numbers outside, and pass them as an argument", "clarkson_woodruff_transform"),
+    ("write the polynomial's matrix as scipy.linalg.companion", "fiedler_companion"),
+):
+    HINTS |= {f"scipy.linalg.{_name}": _said for _name in _names.split()}

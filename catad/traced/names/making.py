@@ -252,6 +252,16 @@ for _dtype in KNOWN:
 meaning(getattr(np, "astype", None))(lambda trace, x, dtype, /, *, copy=True, device=None: astype(trace, x, dtype, copy=copy))
 
 
+@meaning(np.arange)
+def arange(trace: Trace, *args: Any, **kwargs: Any) -> Any:
+    """Its size depends on its arguments, which are numbers that are known."""
+
+    def known(x: Any) -> Any:
+        return x._number("an index or a size")[()] if isinstance(x, Traced) else x
+
+    return stand_in_of(trace, np.arange(*map(known, args), **{key: known(x) for key, x in kwargs.items()}))
+
+
 @meaning(np.linspace)
 @scattered
 def linspace(

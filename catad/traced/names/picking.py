@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from catad import errors
 from catad.traced.arrays.operators import common_dtype
-from catad.traced.arrays.stand_in import Traced, computed, fresh
+from catad.traced.arrays.stand_in import Traced, computed, fresh, stand_in_of
 from catad.traced.names.moving import along
 from catad.traced.names.shapes import Flat, as_traced, sizes_of
 from catad.traced.recorder import Trace
@@ -252,6 +252,19 @@ def ravel_multi_index(trace: Trace, multi_index: Any, dims: Any, mode: Any = "ra
             one = as_traced(trace, np.arange(n))[np.where(one < 0, n, one)]  # out of range is an error
         made = made + one * stride
     return made
+
+
+def _places(function: Any) -> None:
+    """Index arrays that depend on the shape alone."""
+
+    def made(trace: Trace, arr: Any, *args: Any, **kwargs: Any) -> Any:
+        return tuple([stand_in_of(trace, one) for one in function(np.broadcast_to(0.0, np.shape(arr)), *args, **kwargs)])
+
+    meaning(function)(made)
+
+
+for _function in (np.diag_indices_from, np.tril_indices_from, np.triu_indices_from):
+    _places(_function)
 
 
 @meaning(np.unravel_index)

@@ -17,7 +17,7 @@ from catad.traced.arrays.stand_in import Traced, View, computed, fresh, var_of
 from catad.traced.names.sums import axes_of, one_line, strong
 from catad.traced.names.universal import lines
 from catad.traced.recorder import Trace
-from catad.traced.table import COMPLEX_TOO, meaning, method, python_meaning, scattered
+from catad.traced.table import COMPLEX_TOO, meaning, method, scattered
 from catad.values.complex_numbers import is_complex
 from catad.vector.folds.contract import einsum
 from catad.vector.folds.norm import norm as norm_word
@@ -234,9 +234,16 @@ _of_vectors("matvec", False)
 _of_vectors("vecmat", True)
 
 
-matmul_ = meaning(np.linalg.matmul)(lambda trace, x1, x2, /: matmul(trace, x1, x2))
-meaning(np.linalg.outer)(lambda trace, x1, x2, /: outer(trace, x1, x2))
+matmul_ = meaning(np.linalg.matmul)(lambda trace, x1, x2, /: matmul(trace, strong(trace, x1), strong(trace, x2)))
 meaning(np.linalg.tensordot)(lambda trace, x1, x2, /, *, axes=2: tensordot(trace, x1, x2, axes))
+
+
+@meaning(np.linalg.outer)
+def outer_of_vectors(trace: Trace, x1: Any, x2: Any, /) -> Any:
+    x, y = strong(trace, x1), strong(trace, x2)
+    if x.ndim != 1 or y.ndim != 1:
+        raise ValueError(f"Input arrays must be one-dimensional, but they are x1.ndim={x.ndim} and x2.ndim={y.ndim}.")
+    return outer(trace, x, y)
 
 
 @meaning(np.linalg.cross)
@@ -249,6 +256,8 @@ def crosses(trace: Trace, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 @meaning(np.linalg.matrix_power)
 def matrix_power(trace: Trace, a: Any, n: Any) -> Any:
+    if not hasattr(n, "__index__"):
+        raise TypeError("exponent must be an integer")
     x, n = a if is_complex(a) else strong(trace, a), n.__index__()
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
@@ -314,9 +323,36 @@ def matrix_norm(trace: Trace, x: Any, /, *, keepdims: bool = False, ord: Any = "
     return _norm(trace, x, ord, (-2, -1), keepdims)
 
 
-@python_meaning(np.linalg.multi_dot)
-def multi_dot(driver: Any, arrays: Any) -> Any:
-    made = arrays[0]
-    for one in arrays[1:]:
-        made = made @ one
-    return made
+@meaning(np.linalg.multi_dot)
+def multi_dot(trace: Trace, arrays: Any) -> Any:
+    """In the order of the fewest multiplications, as NumPy."""
+    given = [strong(trace, one) for one in arrays]
+    if len(given) < 2:
+        raise ValueError("Expecting at least two arrays.")
+    if len(given) == 2:
+        return _dot(trace, *given)
+    for k, one in enumerate(given):
+        if one.ndim != 2 and (one.ndim != 1 or 0 < k < len(given) - 1):
+            raise np.linalg.LinAlgError(f"{one.ndim}-dimensional array given. Array must be two-dimensional")
+    rows, columns = given[0].ndim == 1, given[-1].ndim == 1
+    given[0], given[-1] = given[0][None] if rows else given[0], given[-1][:, None] if columns else given[-1]
+    made = _in_best_order(trace, given)
+    return made[0, 0] if rows and columns else made[0] if rows else made[:, 0] if columns else made
+
+
+def _in_best_order(trace: Trace, matrices: list[Any]) -> Any:
+    """The product of a chain; `best[i, j]` has the cost of the matrices from i to j, and the last one of the first half."""
+    sizes = [one.shape[0] for one in matrices] + [matrices[-1].shape[1]]
+    best = {(i, i): (0, i) for i in range(len(matrices))}
+    for width in range(1, len(matrices)):
+        for i in range(len(matrices) - width):
+            j = i + width
+            best[i, j] = min(
+                (best[i, k][0] + best[k + 1, j][0] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)
+            )
+
+    def product(i: int, j: int) -> Any:
+        k = best[i, j][1]
+        return matrices[i] if i == j else matmul(trace, product(i, k), product(k + 1, j))
+
+    return product(0, len(matrices) - 1)

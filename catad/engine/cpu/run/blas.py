@@ -1,7 +1,7 @@
-"""The functions of BLAS that compiled code calls: those of SciPy, by their addresses.
+"""The functions of BLAS and LAPACK that compiled code calls: those of SciPy, by their addresses.
 
-The library of BLAS that a wheel of SciPy has beside it is opened by itself, since to import `scipy.linalg` takes longer than to
-compile a program. Where there is none, SciPy says where its BLAS is.
+The library of them that a wheel of SciPy has beside it is opened by itself, since to import `scipy.linalg` takes longer than to
+compile a program. Where there is none, SciPy says where its own are.
 """
 
 from __future__ import annotations
@@ -15,16 +15,6 @@ from functools import cache
 
 
 @cache
-def available() -> bool:
-    """True where there is a BLAS to call, which is SciPy's.
-
-    >>> available() in (True, False)
-    True
-    """
-    return importlib.util.find_spec("scipy") is not None
-
-
-@cache
 def address(name: str) -> int:
     """The address of a function that takes all its arguments by reference, with integers of 32 bits.
 
@@ -34,9 +24,9 @@ def address(name: str) -> int:
     found = getattr(_library(), f"scipy_{name}_", None)
     if found is not None:
         return int(ctypes.cast(found, ctypes.c_void_p).value or 0)
-    from scipy.linalg import cython_blas
+    from scipy.linalg import cython_blas, cython_lapack
 
-    capsule = cython_blas.__pyx_capi__[name]
+    capsule = {**cython_lapack.__pyx_capi__, **cython_blas.__pyx_capi__}[name]
     api = ctypes.pythonapi
     api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
     api.PyCapsule_GetPointer.restype, api.PyCapsule_GetPointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from catad.category.spaces import Tensor
+from catad.engine.cpu.whole.fortran import factor, letter, number
 from catad.engine.cpu.whole.text import Buffer, Text
 from catad.engine.cpu.whole.tiles import Tiles
 from catad.engine.stages.layout import strides_of
@@ -174,28 +175,13 @@ class Contraction:
         text, w, size = self.text, self.w, self.dtype.itemsize
         own = self.steps[matrix]
         along, across = (outer, inner) if own[outer] == size else (inner, outer)
-        names = [self._number(n) for n in (self.sizes[along], self.sizes[across], own[across] // size, 1)]
+        names = [number(text, n) for n in (self.sizes[along], self.sizes[across], own[across] // size, 1)]
         rows, columns, far, one = names
         a, x, y = (f"ptr {self.arrays[k][0].pointer}" for k in (matrix, 1 - matrix, 2))
         gemv = text.external(f"{'d' if size == 8 else 's'}gemv")
-        factors = self._scalar(1.0, "one"), self._scalar(0.0, "no")
-        given = [self._letter(along == outer), rows, columns, factors[0], a, far, x, one, factors[1], y, one]
+        factors = factor(text, 1.0, self.dtype), factor(text, 0.0, self.dtype)
+        given = [letter(text, "n" if along == outer else "t"), rows, columns, factors[0], a, far, x, one, factors[1], y, one]
         w.do(f"call void {gemv}({', '.join(given)})")
-
-    def _number(self, value: int) -> str:
-        self.w.support[f"int {value}"] = f"@int_{value} = internal constant i32 {value}"
-        return f"ptr @int_{value}"
-
-    def _scalar(self, value: float, name: str) -> str:
-        kind = llvm_type(self.dtype)
-        self.w.support[f"{name} {kind}"] = f"@{name}_{kind} = internal constant {kind} {literal(value, self.dtype)}"
-        return f"ptr @{name}_{kind}"
-
-    def _letter(self, straight: bool) -> str:
-        """Whether a matrix is read as it lies, or transposed, as Fortran sees it."""
-        letter = "n" if straight else "t"
-        self.w.support[f"letter {letter}"] = f"@letter_{letter} = internal constant i8 {ord(letter)}"
-        return f"ptr @letter_{letter}"
 
     def _by_blas(self, found: _Matrices) -> None:
         """`C = A B` as `C' = B' A'` in the order of Fortran."""
@@ -206,13 +192,13 @@ class Contraction:
         def matrix(which: int, row: int, column: int) -> tuple[str, str, str]:
             """Whether it is transposed, its address and the distance of its columns, as Fortran sees it."""
             own, straight = self.steps[which], self.steps[which][column] == size
-            far = own[row] if straight else own[column]
-            return self._letter(straight), f"ptr {self.arrays[which][0].pointer}", self._number(max(far // size, 1))
+            far = number(text, max((own[row] if straight else own[column]) // size, 1))
+            return letter(text, "n" if straight else "t"), f"ptr {self.arrays[which][0].pointer}", far
 
         (side, y, ldy), (other, x, ldx) = matrix(b, k, n), matrix(a, m, k)
-        result, ldc = f"ptr {self.arrays[2][0].pointer}", self._number(max(self.steps[2][m] // size, 1))
-        ends = [self._number(sizes[n]), self._number(sizes[m]), self._number(sizes[k])]
-        zero, one = self._scalar(0.0, "no"), self._scalar(1.0, "one")
+        result, ldc = f"ptr {self.arrays[2][0].pointer}", number(text, max(self.steps[2][m] // size, 1))
+        ends = [number(text, sizes[n]), number(text, sizes[m]), number(text, sizes[k])]
+        zero, one = factor(text, 0.0, self.dtype), factor(text, 1.0, self.dtype)
         w.do(f"call void {gemm}({', '.join([side, other, *ends, one, y, ldy, x, ldx, zero, result, ldc])})")
 
     def _along_rows(self) -> bool:

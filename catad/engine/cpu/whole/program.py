@@ -14,11 +14,10 @@ import numpy as np
 
 from catad.category.boxes import Primitive
 from catad.category.wiring import Box, Wiring
-from catad.engine.cpu.run import blas
 from catad.engine.cpu.whole.callbacks import call_array_code, called_outside
 from catad.engine.cpu.whole.conditional_writes import PART
 from catad.engine.cpu.whole.conditions import tested
-from catad.engine.cpu.whole.contraction import LARGE, dot_within, is_large, write_contraction
+from catad.engine.cpu.whole.contraction import LARGE, dot_within, write_contraction
 from catad.engine.cpu.whole.copies import (
     added,
     cleared,
@@ -395,8 +394,10 @@ def _writer(box: Primitive, read: Arrays) -> Write | None:
         return fold_of_nothing
     if isinstance(box, StableOrder) and read[0][1].size >= LONG_SORT:
         return None
-    if not blas.available() and (isinstance(box, DotWithin) or (isinstance(box, Contract) and is_large(box))):
-        return None
+    if box.of_matrices:
+        from catad.engine.cpu.whole import linear_systems
+
+        return linear_systems.writer(box, read)
     return WRITERS.get(Waiting if isinstance(box, Waiting) else type(box))
 
 

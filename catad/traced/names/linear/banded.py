@@ -1,4 +1,4 @@
-"""`scipy.linalg`: systems with few diagonals, or with one number on each, entered when the first of its functions is called."""
+"""`scipy.linalg`: systems with few diagonals or with one number on each; entered when the first is called."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from catad import errors
 from catad import linalg as words
 from catad.traced.arrays.stand_in import computed, fresh
+from catad.traced.names.linear.decompositions import number
 from catad.traced.names.linear.linalg import numbers, one_line
+from catad.traced.names.sums import strong
 from catad.traced.recorder import Trace
 from catad.traced.table import COMPLEX_TOO, meaning_anywhere, of_package
 from catad.values.complex_numbers import is_complex
@@ -66,11 +69,23 @@ def _fitting(matrix: Any, right: Any) -> Any:
     return b
 
 
+def solve_circulant(
+    trace: Trace, c: Any, b: Any, singular: str = "raise", tol: Any = None, caxis: int = -1, baxis: int = 0, outaxis: int = 0
+) -> Any:
+    if singular != "raise":
+        raise errors.TraceError(errors.unknown_parameter("scipy.linalg.solve_circulant", "singular"))
+    if is_complex(c) or is_complex(b):
+        raise errors.TraceError(errors.not_for_complex("scipy.linalg.solve_circulant"))
+    column, right = np.moveaxis(strong(trace, c), caxis, -1), np.moveaxis(strong(trace, b), baxis, 0)
+    word = words.solve_circulant(number(trace, tol, "scipy.linalg.solve_circulant"))
+    return np.moveaxis(one_line(trace, word, column, right), 0, outaxis)
+
+
 @of_package("scipy.linalg")
 def enter() -> None:
     """Enter the functions into the tables."""
     import scipy.linalg
 
-    for made in (solve_banded, solveh_banded, solve_toeplitz):
+    for made in (solve_banded, solveh_banded, solve_toeplitz, solve_circulant):
         meaning_anywhere(getattr(scipy.linalg, made.__name__))(made)
         COMPLEX_TOO.add(made)

@@ -1,4 +1,4 @@
-"""`scipy.linalg`: systems, decompositions and special matrices, entered when the first of its functions is called.
+"""`scipy.linalg`: systems and decompositions, entered when the first of its functions is called.
 
 Numbers that are not finite give NaN, as with `check_finite=False`. What may be overwritten is not. Where SciPy reads one half of
 a symmetric matrix, so does this.
@@ -21,23 +21,25 @@ from catad.traced.recorder import Trace
 from catad.traced.table import COMPLEX_TOO, meaning_anywhere, of_package
 from catad.values.complex_numbers import is_complex
 
+_NARROW = "?bBhH"  # booleans and integers of up to 16 bits, for which LAPACK's functions of float32 are taken
 
-def _floats(trace: Trace, a: Any) -> Any:
+
+def _floats(trace: Trace, a: Any, narrow: Any = np.float32) -> Any:
     x = numbers(trace, a)
-    return x if x.dtype.kind in "fc" else x.astype(np.float64)
+    return x if x.dtype.kind in "fc" else x.astype(narrow if x.dtype.char in _NARROW else np.float64)
 
 
-def _square(trace: Trace, a: Any) -> Any:
+def square(trace: Trace, a: Any, narrow: Any = np.float32) -> Any:
     """A stack of square matrices; raises SciPy's error."""
-    x = np.atleast_2d(_floats(trace, a))
+    x = np.atleast_2d(_floats(trace, a, narrow))
     if x.shape[-1] != x.shape[-2]:
         raise ValueError(f"Expected a square matrix, got a.shape={x.shape}")
     return x
 
 
-def _right(a: Any, right: Any) -> Any:
+def _right(a: Any, right: Any, narrow: Any = np.float32) -> Any:
     """A right-hand side of as many rows; raises SciPy's error."""
-    b = _floats(a.trace_, right)
+    b = _floats(a.trace_, right, narrow)
     if not b.ndim or b.shape[-2 if b.ndim > 1 else -1] != a.shape[-1]:
         raise ValueError(f"incompatible shapes: a.shape={a.shape} and b.shape={b.shape}")
     return b
@@ -68,12 +70,12 @@ def solve(
 ) -> Any:  # fmt: skip
     if assume_a not in (None, "diagonal", "tridiagonal", "banded", *ASSUMED):
         raise ValueError(f"{assume_a} is not a recognized matrix structure")
-    x = _square(trace, a)
+    x = square(trace, a, np.float64)
     if x.size == 1:
         x = x.reshape(1, 1)
-        y = _floats(trace, b)
+        y = _floats(trace, b, np.float64)
         return _solved(x, y.reshape(1, -1), "gen").reshape(y.shape)
-    y = _right(x, b)
+    y = _right(x, b, np.float64)
     kind = "gen" if assume_a in (None, "diagonal", "tridiagonal", "banded") else ASSUMED[assume_a]
     if assume_a in ("diagonal", "tridiagonal"):
         width = int(assume_a == "tridiagonal")
@@ -93,7 +95,7 @@ def solve_triangular(
     trace: Trace, a: Any, b: Any, trans: Any = 0, lower: bool = False, unit_diagonal: bool = False,
     overwrite_b: bool = False, check_finite: bool = True,
 ) -> Any:  # fmt: skip
-    x = _square(trace, a)
+    x = square(trace, a)
     y = _right(x, b)
     trans = {"N": 0, "T": 1, "C": 2}.get(trans, trans)
     if trans not in (0, 1, 2):
@@ -106,27 +108,41 @@ def solve_triangular(
 
 
 def cholesky(trace: Trace, a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    return one_line(trace, words.cholesky(not lower), _square(trace, a))
+    return one_line(trace, words.cholesky(not lower), square(trace, a))
 
 
 def cho_factor(trace: Trace, a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """The other half of the factor is that of the matrix."""
-    x = _square(trace, a)
+    x = square(trace, a)
     factor = cholesky(trace, x, lower)
     return factor + (np.triu(x, 1) if lower else np.tril(x, -1)), lower
 
 
 def cho_solve(trace: Trace, c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
     c, lower = c_and_lower
-    x = _square(trace, c)
+    x = square(trace, c)
     y = _right(x, b)
     first, second = (x, adjoint(x)) if lower else (adjoint(x), x)
     return _solved(second, _solved(first, y, "lower triangular"), "upper triangular")
 
 
 def lu_factor(trace: Trace, a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    x = _square(trace, a)
+    x = np.atleast_2d(_floats(trace, a))
+    if x.shape[-1] != x.shape[-2]:
+        raise errors.TraceError(errors.lu_of_no_square(x.shape))
     return tuple(several(trace, words.lu_factor, x))
+
+
+def lu(
+    trace: Trace, a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True, p_indices: bool = False
+) -> Any:
+    x = _floats(trace, a)
+    if x.ndim < 2:
+        raise ValueError("The input array must be at least two-dimensional.")
+    made = several(trace, words.lu(bool(permute_l)), x)
+    if permute_l or not p_indices:
+        return tuple(made)
+    return np.matmul(made[0], np.arange(x.shape[-2])).astype(np.int32), *made[1:]
 
 
 def lu_solve(
@@ -135,7 +151,7 @@ def lu_solve(
     lu, piv = lu_and_piv
     if trans not in (0, 1, 2):
         raise ValueError(f"trans is 0, 1 or 2, not {trans!r}")
-    x = _square(trace, lu)
+    x = square(trace, lu)
     y = _right(x, b)
     y = np.conjugate(y) if trans == 2 else y  # a^H x = b is a' conj(x) = conj(b)
     packed, pivots, right = (variables(one) for one in (x, numbers(trace, piv), y))
@@ -149,7 +165,7 @@ def eigh(
     subset_by_value: Any = None, driver: str | None = None,
 ) -> Any:  # fmt: skip
     _unsupported("eigh", subset_by_value=subset_by_value)
-    x = _square(trace, a)
+    x = square(trace, a)
     if type not in (1, 2, 3):
         raise ValueError('"type" keyword only accepts 1, 2, and 3.')
     factor, problem = None, x
@@ -172,7 +188,7 @@ def eigh(
 
 def _reduced(trace: Trace, x: Any, b: Any, lower: bool, type: int) -> tuple[Any, Any]:
     """The factor L of B, and L^-1 A L^-T (type 1), or L' A L (types 2 and 3)."""
-    right = _square(trace, b)
+    right = square(trace, b)
     if right.shape != x.shape:
         raise ValueError(f"wrong b dimensions {right.shape}, should be {x.shape}")
     if not lower:
@@ -195,7 +211,7 @@ def eig(
 ) -> Any:  # fmt: skip
     """Complex, also where SciPy finds real eigenvectors."""
     _unsupported("eig", b=b, left=left, homogeneous_eigvals=homogeneous_eigvals)
-    x = _square(trace, a)
+    x = square(trace, a)
     return tuple(several(trace, words.eig, x)) if right else one_line(trace, words.eigvals, x)
 
 
@@ -230,26 +246,27 @@ def qr(
 ) -> Any:  # fmt: skip
     if mode not in ("full", "r", "economic", "raw"):
         raise ValueError("Mode argument should be one of ['full', 'r', 'economic', 'raw']")
-    _unsupported("qr", pivoting=pivoting, mode="raw" if mode == "raw" else None)
-    q, r = several(trace, words.qr("reduced" if mode == "economic" else "complete"), _matrix(trace, a))
-    return (r,) if mode == "r" else (q, r)
+    _unsupported("qr", mode="raw" if mode == "raw" else None)
+    word = words.qr("reduced" if mode == "economic" else "complete", bool(pivoting))
+    made = tuple(several(trace, word, _matrix(trace, a)))
+    return made[1:] if mode == "r" else made
 
 
 def expm(trace: Trace, A: Any) -> Any:
-    return one_line(trace, words.expm, _square(trace, A))
+    return one_line(trace, words.expm, square(trace, A, np.float64))
 
 
 def inv(
     trace: Trace, a: Any, overwrite_a: bool = False, check_finite: bool = True, *, assume_a: str | None = None,
     lower: bool = False,
 ) -> Any:  # fmt: skip
-    x = _square(trace, a)
+    x = square(trace, a)
     return solve(trace, x, np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape), lower, assume_a=assume_a)
 
 
 def det(trace: Trace, a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """In float64 for one matrix."""
-    x = _square(trace, a)
+    x = square(trace, a, np.float64)
     return one_line(trace, words.det, x.astype(np.complex128 if is_complex(x) else np.float64) if x.ndim == 2 else x)
 
 
@@ -259,7 +276,7 @@ def lstsq(
 ) -> Any:  # fmt: skip
     x, y = _matrix(trace, a), _floats(trace, b)
     if x.ndim != 2 or not 1 <= y.ndim <= 2:
-        raise ValueError("Input array a should be 2D")
+        raise errors.TraceError(errors.unknown_parameter("scipy.linalg.lstsq", "a or b of more than two axes"))
     if x.shape[0] != y.shape[0]:
         raise ValueError(f"Shape mismatch: a and b should have the same number of rows ({x.shape[0]} != {y.shape[0]}).")
     dtype = np.result_type(x.dtype, y.dtype)
@@ -274,64 +291,36 @@ def lstsq(
 def pinv(
     trace: Trace, a: Any, *, atol: Any = None, rtol: Any = None, return_rank: bool = False, check_finite: bool = True
 ) -> Any:
-    _unsupported("pinv", atol=atol, return_rank=return_rank)
-    return one_line(trace, words.pinv(number(trace, rtol, "scipy.linalg.pinv")), _matrix(trace, a))
+    return _pseudo_inverse(trace, _matrix(trace, a), "pinv", atol, rtol, return_rank, False)
 
 
 def pinvh(
     trace: Trace, a: Any, atol: Any = None, rtol: Any = None, lower: bool = True, return_rank: bool = False,
     check_finite: bool = True,
 ) -> Any:  # fmt: skip
-    _unsupported("pinvh", atol=atol, return_rank=return_rank)
-    x = _square(trace, a)
-    return one_line(trace, words.pinv(number(trace, rtol, "scipy.linalg.pinvh"), True), x if lower else adjoint(x))
+    x = square(trace, a)
+    return _pseudo_inverse(trace, x if lower else adjoint(x), "pinvh", atol, rtol, return_rank, True)
+
+
+def _pseudo_inverse(trace: Trace, x: Any, name: str, atol: Any, rtol: Any, return_rank: bool, hermitian: bool) -> Any:
+    _unsupported(name, atol=atol)
+    tolerance = number(trace, rtol, f"scipy.linalg.{name}")
+    if tolerance is not None and tolerance < 0:
+        raise ValueError("atol and rtol values must be positive.")
+    made = one_line(trace, words.pinv(tolerance, hermitian), x)
+    return (made, one_line(trace, words.matrix_rank(tolerance, hermitian), x)) if return_rank else made
 
 
 def norm(trace: Trace, a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True) -> Any:
-    x = _floats(trace, a)
+    x = _floats(trace, a, np.float64)
     made = np.linalg.norm(x, ord, axis, keepdims)
     alone = axis is None and not keepdims and ord in ((None, 2) if x.ndim == 1 else (1, np.inf) if x.ndim == 2 else ())
     return made.astype(np.float64) if alone else made  # BLAS and LAPACK give SciPy a number of Python
 
 
-def block_diag(trace: Trace, *arrs: Any) -> Any:
-    parts = [np.atleast_2d(numbers(trace, one)) for one in arrs]
-    if any(part.ndim > 2 for part in parts):
-        raise errors.TraceError(errors.unknown_parameter("scipy.linalg.block_diag", "arrs of more than two axes"))
-    dtype, columns = np.result_type(*[part.dtype for part in parts]), [part.shape[1] for part in parts]
-    rows = []
-    for k, part in enumerate(parts):
-        beside = [np.zeros((part.shape[0], n), dtype) for n in (sum(columns[:k]), sum(columns[k + 1 :]))]
-        rows.append(np.concatenate([beside[0], part.astype(dtype), beside[1]], axis=1))
-    return np.concatenate(rows, axis=0)
-
-
-def toeplitz(trace: Trace, c: Any, r: Any = None) -> Any:
-    column = numbers(trace, c)
-    row = np.conjugate(column) if r is None else numbers(trace, r)
-    if column.ndim != 1 or row.ndim != 1:
-        raise errors.TraceError(errors.unknown_parameter("scipy.linalg.toeplitz", "c or r that has not one axis"))
-    m, n = len(column), len(row)
-    return np.concatenate([column[::-1], row[1:]])[np.arange(m - 1, -1, -1)[:, None] + np.arange(n)]
-
-
-def circulant(trace: Trace, c: Any) -> Any:
-    column = np.atleast_1d(numbers(trace, c))
-    n = column.shape[-1]
-    return column[..., (np.arange(n)[:, None] - np.arange(n)) % max(1, n)]
-
-
-def _without_meaning(name: str) -> Any:
-    def meaning(trace: Trace, *args: Any, **kwargs: Any) -> Any:
-        raise errors.TraceError(errors.unknown_function(f"scipy.linalg.{name}"))
-
-    return meaning
-
-
 MEANINGS = (
-    solve, solve_triangular, cholesky, cho_factor, cho_solve, lu_factor, lu_solve, eig, eigvals, eigh, eigvalsh, svd, svdvals, qr,
-    expm, inv,
-    det, lstsq, pinv, pinvh, norm, block_diag, toeplitz, circulant,
+    solve, solve_triangular, cholesky, cho_factor, cho_solve, lu, lu_factor, lu_solve, eig, eigvals, eigh, eigvalsh, svd, svdvals,
+    qr, expm, inv, det, lstsq, pinv, pinvh, norm,
 )  # fmt: skip
 
 
@@ -343,5 +332,3 @@ def enter() -> None:
     for made in MEANINGS:
         meaning_anywhere(getattr(scipy.linalg, made.__name__))(made)
         COMPLEX_TOO.add(made)
-    for name in ("sqrtm", "logm", "schur"):
-        meaning_anywhere(getattr(scipy.linalg, name))(_without_meaning(name))
