@@ -74,6 +74,10 @@ CASES: dict[str, tuple[Callable[..., Any], Any]] = {
     "scipy's decompositions": (
         lambda a: (sl.svd(a), sl.svdvals(a), sl.qr(a, mode="economic"), sl.qr(a), sl.lstsq(a, b), sl.pinv(a)), T[0],
     ),
+    "lu, cosm": (
+        lambda a: (sl.lu(a), sl.lu(a[:2]), sl.lu(a[:, :2], permute_l=True), sl.qr(a, pivoting=True), sl.cosm(a / 3)),
+        B,
+    ),
     "special matrices": (
         lambda a: (sl.block_diag(a, a[0], np.eye(2)), sl.toeplitz(a[0]), sl.toeplitz(a[0], a[1]), sl.circulant(a[0])), B,
     ),
@@ -142,6 +146,7 @@ DERIVATIVES: dict[str, tuple[Callable[..., Any], Any]] = {
     "lu_factor": (lambda a: sl.lu_factor(a)[0], B),
     "lu_solve": (lambda a: [sl.lu_solve(sl.lu_factor(a), a[0], t) for t in (0, 1, 2)], B),
     "cho_solve": (lambda a: sl.cho_solve(sl.cho_factor(positive(a)), a[0]), B),
+    "lu": (lambda a: (sl.lu(a)[1:], sl.lu(a[:2])[1:], sl.lu(a[:, :2])[1:]), B),
     "generalised eigh": (lambda a: [sl.eigh(a, positive(a), type=t, eigvals_only=True) for t in (1, 2)], B),
     "expm": (sl.expm, B),
 }  # fmt: skip

@@ -326,11 +326,11 @@ def matrix_norm(trace: Trace, x: Any, /, *, keepdims: bool = False, ord: Any = "
 @meaning(np.linalg.multi_dot)
 def multi_dot(trace: Trace, arrays: Any) -> Any:
     """In the order of the fewest multiplications, as NumPy."""
-    given = [strong(trace, one) for one in arrays]
+    given = [one if is_complex(one) else strong(trace, one) for one in arrays]
     if len(given) < 2:
         raise ValueError("Expecting at least two arrays.")
     if len(given) == 2:
-        return _dot(trace, *given)
+        return np.dot(*given) if any(map(is_complex, given)) else _dot(trace, *given)
     for k, one in enumerate(given):
         if one.ndim != 2 and (one.ndim != 1 or 0 < k < len(given) - 1):
             raise np.linalg.LinAlgError(f"{one.ndim}-dimensional array given. Array must be two-dimensional")
@@ -338,6 +338,9 @@ def multi_dot(trace: Trace, arrays: Any) -> Any:
     given[0], given[-1] = given[0][None] if rows else given[0], given[-1][:, None] if columns else given[-1]
     made = _in_best_order(trace, given)
     return made[0, 0] if rows and columns else made[0] if rows else made[:, 0] if columns else made
+
+
+COMPLEX_TOO.add(multi_dot)
 
 
 def _in_best_order(trace: Trace, matrices: list[Any]) -> Any:
