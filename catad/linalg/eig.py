@@ -267,10 +267,11 @@ w and V are complex, so each is a pair of its real and imaginary parts, also whe
 real arrays; a is real, or the pair of both parts. Eigenvalues are in LAPACK's order; columns of V have length 1 and one real
 component, as `numpy.linalg.eig` has them. Matrices with NaN or infinity have NaN.
 
-Shapes: (..., n, n) to pairs of (..., n) and of (..., n, n). Dtype of the parts: that of a, float64 for integers. Derivative: to
-any order, with `X = V^-1 da V`: `dw = diag X`, and `dV = V (F * X)` with `F_ij = 1 / (w_j - w_i)`, less what would change lengths
-or the phase of that component. Where two eigenvalues are equal, dV is infinite, and 0 where X is 0. Errors: `SpaceError` for
-matrices that are not square; `SolveError` where LAPACK does not converge, and by the derivative where eigenvectors are dependent.
+Shapes: (..., n, n) to pairs of (..., n) and of (..., n, n). Dtype of the parts: that of a, float64 for integers.
+Derivative: to any order, with `X = V^-1 da V`: `dw = diag X`, and `dV = V (F * X)` with `F_ij = 1 / (w_j - w_i)`, less what would
+change lengths or the phase of that component. Where two eigenvalues are equal, dV is infinite, and 0 where X is 0.
+Errors: `SpaceError` for matrices that are not square; `SolveError` where LAPACK does not converge, and by the derivative where
+eigenvectors are dependent.
 Source: M. Giles, Collected matrix derivative results for forward and reverse mode algorithmic differentiation, 2008, section 3.1.
 
 >>> import catad as ct, numpy as np
@@ -287,8 +288,10 @@ def _eigvals(b: Builder, a: Any, term: Any) -> Any:
 eigvals = of_one("eigvals", _eigvals, """`ct.linalg.eigvals(a)` has the eigenvalues of matrices, as a pair of both parts.
 
 They are complex, also where `numpy.linalg.eigvals` finds real numbers; a is real, or the pair of both parts.
-Shapes: (..., n, n) to a pair of (..., n). Dtype of the parts: that of a, float64 for integers. Derivative: to any order,
-`dw = diag(V^-1 da V)`. Errors: as `ct.linalg.eig`. Source: M. Giles 2008, section 3.1.
+Shapes: (..., n, n) to a pair of (..., n). Dtype of the parts: that of a, float64 for integers.
+Derivative: to any order, `dw = diag(V^-1 da V)`.
+Errors: as `ct.linalg.eig`.
+Source: M. Giles 2008, section 3.1.
 
 >>> import catad as ct, numpy as np
 >>> ct.linalg.eigvals(np.array([[0.0, -2.0], [2.0, 0.0]]))
