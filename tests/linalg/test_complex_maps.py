@@ -128,6 +128,8 @@ def test_single_precision_stays() -> None:
     assert ct.map(lambda z: z * 2j + 1)(z).dtype == np.complex64
     assert ct.map(lambda z: complex(z.real, 1.0))(z).dtype == np.complex64
     assert ct.map(lambda z: np.complex128(1j) * z)(z).dtype == np.complex128
+    assert ct.map(lambda z: complex(z.real, np.float64(1.0)))(z).dtype == np.complex128
+    assert ct.map(lambda n: complex(n, 1))(np.arange(3)).dtype == np.complex128
 
 
 @pytest.mark.parametrize(
