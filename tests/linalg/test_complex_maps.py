@@ -151,6 +151,19 @@ def test_what_has_no_meaning_is_named(f: Callable[..., Any], said: str) -> None:
         ct.map(f)(Z)
 
 
+def test_pythons_numbers_are_weak() -> None:
+    z = Z.astype(np.complex64)
+    words = [(ct.add, np.add), (ct.mul, np.multiply), (ct.div, np.divide)]
+    for f, plain in (*words, (ct.map(lambda a, b: a * b + 1), lambda a, b: a * b + 1)):
+        for number in (2, 2.0, 2j, True):
+            for args in ((z, number), (number, z), (Z, number), (z, np.float64(2.0))):
+                got, want = f(*args), plain(*args)
+                assert got.dtype == want.dtype, args
+                np.testing.assert_allclose(got, want, rtol=1e-6)
+    x = X.astype(np.float32)
+    assert ct.mul(x, 2j).dtype == np.complex64 == (ct.fork(ct.id, ct.const(2j)) >> ct.mul)(x).dtype
+
+
 # -- point-free programs
 
 
