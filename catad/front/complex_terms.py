@@ -30,7 +30,7 @@ from catad.vector.pointwise.operators import Leafwise, Times, astype
 from catad.vector.scans.scan import scan
 
 _ALIKE = """broadcast_to cumsum diff expand_dims flip mean moveaxis repeat reshape roll slice squeeze sum tile transpose replicate
-    fftshift ifftshift"""
+    fftshift ifftshift stop_gradient"""
 _NUMPY: dict[str, Callable[..., Any]] = {
     "prod": np.prod, "cumprod": np.cumprod, "max": np.max, "min": np.min, "argmax": np.argmax, "argmin": np.argmin,
     "sort": np.sort, "argsort": np.argsort, "norm": np.linalg.norm, "std": np.std, "var": np.var, "all": np.all, "any": np.any,

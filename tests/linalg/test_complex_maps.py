@@ -203,6 +203,12 @@ PROGRAMS: dict[str, tuple[Any, Callable[..., Any], tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
+def test_a_stopped_gradient() -> None:
+    f = ct.fork(ct.id, ct.stop_gradient) >> ct.mul
+    same(f(Z), Z * Z)
+    same(ct.jvp(f, (Z,), (W,))[1], Z * W)
+
+
 def repeated(z: Any) -> Any:
     for _ in range(5):
         z = z * z * 0.3 + 0.1j
