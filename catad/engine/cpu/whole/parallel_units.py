@@ -28,6 +28,7 @@ class Unit:
 
     name: str
     write: Callable[[Text, Arrays, Arrays], None]
+    of_matrices = False  # as boxes say
 
 
 STANDALONE: dict[type[Primitive], Callable[[Any, tuple[Tensor, ...]], Any]] = {}
