@@ -114,6 +114,7 @@ class CholeskyPulled(Primitive):
 
     arity = 2
     vectorized = True
+    borrows = True
     of_matrices = True
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
