@@ -28,7 +28,6 @@ class Unit:
 
     name: str
     write: Callable[[Text, Arrays, Arrays], None]
-    of_matrices = False  # as boxes say
 
 
 STANDALONE: dict[type[Primitive], Callable[[Any, tuple[Tensor, ...]], Any]] = {}
