@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from catad.category.spaces import Tensor as Tensor
     from catad.category.spaces import Unit as Unit
     from catad.category.spaces import bool_ as bool_
+    from catad.category.spaces import c64 as c64
+    from catad.category.spaces import c128 as c128
     from catad.category.spaces import f32 as f32
     from catad.category.spaces import f64 as f64
     from catad.category.spaces import i8 as i8

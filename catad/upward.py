@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from catad.engine.run import finished as finished  # a box with programs in it, as array code
 
     # traced and front: a term with a Python function in it is laid out at the trees of its arguments
-    from catad.front.domains import at_domain as at_domain  # f.spaces(...)
+    from catad.front.complex_arrays import speaking as speaking  # f(z) of complex arrays
+    from catad.front.domains import at_domain as at_domain  # ct.wire(f, ...)
+    from catad.front.domains import codomain_at as codomain_at  # f.spaces(...)
     from catad.front.domains import program_at as program_at  # f.at(...)
     from catad.front.specialise import at_space as at_space
     from catad.front.specialise import front_of as front_of  # f(x) of such a term

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,9 +10,22 @@ import numpy as np
 from catad import errors
 from catad.category.boxes import Primitive
 from catad.category.constructors import constructor
-from catad.category.spaces import Space, Tensor, Value, as_leaves, flatten, rebuild, space_like
+from catad.category.spaces import (
+    ComplexTensor,
+    Product,
+    Space,
+    Tensor,
+    Value,
+    as_leaves,
+    flatten,
+    of_parts,
+    rebuild,
+    space_like,
+    space_of,
+)
 from catad.category.terms import D
 from catad.values.arrays import array_module, as_number, asarray, is_weak, kept, weak_dtype
+from catad.values.complex_numbers import is_complex, paired, parts_of
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire, Wires
@@ -78,7 +91,7 @@ class Const(D):
 
     @property
     def known_cod(self) -> Space | None:
-        return None if any(self._weak(leaf) for leaf in self.children) else self.space
+        return None if any(self._weak(leaf) for leaf in self.children) else of_parts(self.space)
 
     @staticmethod
     def _weak(leaf: Constant) -> bool:
@@ -97,15 +110,23 @@ class Const(D):
     @property
     def value(self) -> Any:
         """The value, with the Python numbers that were given."""
-        return rebuild(self.space, [leaf.array[()] if leaf.number is None else leaf.number for leaf in self.children])
+        return _value(self.space, iter([leaf.array[()] if leaf.number is None else leaf.number for leaf in self.children]))
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return f"ct.const({name(self.value, 'value')})"
 
 
+def _value(space: Space, leaves: Iterator[Any]) -> Any:
+    """The value of a space, with complex arrays and numbers, of the leaves."""
+    if isinstance(space, ComplexTensor):
+        return paired(next(leaves), next(leaves))
+    assert isinstance(space, (Tensor, Product))
+    return next(leaves) if isinstance(space, Tensor) else tuple([_value(factor, leaves) for factor in space.factors])
+
+
 @constructor("value")
 def const(value: Value) -> D:
-    """The constant morphism with a value: an array, a number, or a tuple of values; its domain is any space.
+    """The constant morphism with a value: a real or complex array, a number, or a tuple of values; its domain is any space.
 
     The array is copied. Its derivative is zero. A Python float is weak: it takes the dtype of the floating arrays in the
     argument, and is float64 where there are none. A Python integer is int64, since it may be an index. Raises `SpaceError`
@@ -115,9 +136,10 @@ def const(value: Value) -> D:
     >>> (ct.fork(ct.id, ct.const(2.0)) >> ct.mul)(3.0)
     np.float64(6.0)
     """
-    numbers = [leaf if is_weak(leaf) else None for leaf in flatten(value)]
-    alone = [as_leaves(leaf)[0] for leaf in flatten(value)]
-    space = space_like(value, [Tensor(leaf.shape, leaf.dtype) for leaf in alone])
+    given = [part for leaf in flatten(value) for part in (parts_of(leaf) if is_complex(leaf) else [leaf])]
+    numbers = [leaf if is_weak(leaf) else None for leaf in given]
+    alone = [as_leaves(leaf)[0] for leaf in given]
+    space = space_like(value, [space_of(leaf) for leaf in flatten(value)])
     return Const(space, tuple([Constant(leaf, number) for leaf, number in zip(alone, numbers, strict=True)]))
 
 

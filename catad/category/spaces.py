@@ -17,6 +17,7 @@ import numpy as np
 from catad import errors
 from catad.support.help import documented
 from catad.values.arrays import as_array, as_number, common_module, is_weak, weak_dtypes
+from catad.values.complex_numbers import complex_dtype, is_complex, real_dtype
 from catad.values.formats import DOUBLE, KNOWN, SINGLE, Format
 
 Value = Any  # an array, a number, or a tuple of values
@@ -51,6 +52,7 @@ class Space:
 
     __slots__ = ("__weakref__", "_leaves")
     _leaves: tuple[Tensor, ...] | None
+    has_complex: bool = False
 
     def __mul__(self, other: object) -> Product:
         if not isinstance(other, Space):
@@ -147,8 +149,9 @@ class Product(Space):
     ct.f64[3] * ct.i64[()]
     """
 
-    __slots__ = ("_hash", "factors")
+    __slots__ = ("_hash", "factors", "has_complex")
     factors: tuple[Space, ...]
+    has_complex: bool  # whether one of the factors is of complex arrays, or has such a factor
     _hash: int
 
     def __init__(self, factors: Iterable[Space]) -> None:
@@ -159,6 +162,7 @@ class Product(Space):
         object.__setattr__(self, "factors", factors)
         object.__setattr__(self, "_hash", hash(("Product", factors)))
         object.__setattr__(self, "_leaves", None)
+        object.__setattr__(self, "has_complex", any(factor.has_complex for factor in factors))
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -170,7 +174,9 @@ class Product(Space):
             a, b = stack.pop()
             if a is b:
                 continue
-            if not (isinstance(a, Product) and isinstance(b, Product)) or len(a.factors) != len(b.factors):
+            if type(a) is not type(b) or not isinstance(a, Product) or not isinstance(b, Product):
+                return False
+            if len(a.factors) != len(b.factors):
                 return False
             stack.extend(zip(a.factors, b.factors, strict=True))
         return True
@@ -186,9 +192,47 @@ class Product(Space):
             return "ct.Unit"
         if len(self.factors) == 2:
             left, right = map(repr, self.factors)
-            wraps = isinstance(self.factors[1], Product) and len(self.factors[1].factors) == 2
+            wraps = type(self.factors[1]) is Product and len(self.factors[1].factors) == 2
             return f"{left} * ({right})" if wraps else f"{left} * {right}"
         return f"ct.product({', '.join(map(repr, self.factors))})"
+
+
+class ComplexTensor(Product):
+    """The space of complex arrays of one shape and dtype; written `ct.c128[3, 4]`, a scalar `ct.c128[()]`.
+
+    Its factors are the spaces of the real and of the imaginary part: catad computes with these. It is not equal to their product,
+    since a morphism means something else on complex arrays than on pairs of real ones.
+    Raises `SpaceError` as `Tensor` does.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, shape: Sequence[int], dtype: Any) -> None:
+        try:
+            real = real_dtype(dtype)
+        except (KeyError, TypeError):
+            raise errors.SpaceError(errors.unknown_dtype(dtype)) from None
+        part = Tensor(shape, real)
+        super().__init__((part, part))
+        object.__setattr__(self, "_hash", hash(("ComplexTensor", self.factors)))
+        object.__setattr__(self, "has_complex", True)
+
+    __eq__, __hash__ = Product.__eq__, Product.__hash__
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.leaves[0].shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return complex_dtype(self.leaves[0].dtype)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ComplexTensor, (self.shape, self.dtype.str)
+
+    def __repr__(self) -> str:
+        inside = ", ".join(map(str, self.shape)) if self.shape else "()"
+        return f"ct.c{8 * self.dtype.itemsize}[{inside}]"
 
 
 Unit = documented(
@@ -228,6 +272,38 @@ class Dtype:
         return f"ct.{KNOWN[self.dtype]}"
 
 
+class ComplexDtype:
+    """A dtype of complex numbers that makes spaces by indexing: `ct.c128[3, 4]`."""
+
+    def __init__(self, dtype: str) -> None:
+        self.dtype = np.dtype(dtype)
+
+    def __getitem__(self, shape: int | tuple[int, ...]) -> ComplexTensor:
+        return ComplexTensor(shape if isinstance(shape, tuple) else (shape,), self.dtype)
+
+    def __repr__(self) -> str:
+        return f"ct.c{8 * self.dtype.itemsize}"
+
+
+def _complex(long: str, part: str) -> ComplexDtype:
+    """A dtype of complex numbers with its help."""
+    made = ComplexDtype(long)
+    name = f"c{8 * made.dtype.itemsize}"
+    lines = [
+        f"`ct.{name}` is the dtype {long}, complex numbers of two {part}; it makes spaces.",
+        "",
+        f"`ct.{name}[3, 4]` is the space of complex arrays of shape (3, 4), `ct.{name}[()]` that of numbers.",
+        "catad computes with their parts, so it has the leaves of a pair of real arrays; tangents are complex arrays, too.",
+        "`docs/complex-numbers.md` says what morphisms mean on it.",
+        "Errors: `SpaceError` for a negative size, or more axes or bytes than an array can have.",
+        "",
+        ">>> import catad as ct, numpy as np",
+        f">>> ct.{name}[3, 4].shape, ct.space_of(np.zeros(2, {long!r})) == ct.{name}[2], ct.exp.spaces(ct.{name}[2])",
+        f"((3, 4), True, ct.{name}[2])",
+    ]
+    return documented(made, "\n".join(lines))
+
+
 def _real(f: Format) -> Dtype:
     """A dtype of floats with its help."""
     return _dtype(f.name, f"{f.said} ({f.digits} significant bits)", tangent=True)
@@ -254,6 +330,7 @@ def _dtype(long: str, what: str, tangent: bool = False) -> Dtype:
 
 
 f32, f64 = _real(SINGLE), _real(DOUBLE)
+c64, c128 = _complex("complex64", "float32"), _complex("complex128", "float64")
 i8 = _dtype("int8", "integers from -2**7 to 2**7 - 1")
 i16 = _dtype("int16", "integers from -2**15 to 2**15 - 1")
 i32 = _dtype("int32", "integers from -2**31 to 2**31 - 1")
@@ -287,8 +364,16 @@ def tangent_space(space: Space) -> Space:
     """
     if not isinstance(space, Space):
         raise errors.SpaceError(errors.not_a_space(space))
+    if all(leaf.is_float for leaf in space.leaves):
+        return space
     tangents: Space = rebuild(space, [leaf if leaf.is_float else Unit for leaf in space.leaves], Product)
     return tangents
+
+
+def of_parts(space: Space) -> Space:
+    """The space with pairs of real arrays in the places of complex ones."""
+    found: Space = rebuild(space, space.leaves, Product) if space.has_complex else space
+    return found
 
 
 def some_tangents(space: Space, leaves: tuple[int, ...] | None) -> Space:
@@ -375,8 +460,13 @@ def space_of(value: Value) -> Space:
     arrays, they are float64, int64 or bool. Raises `SpaceError` for anything else, and for arrays of other dtypes.
 
     >>> import catad as ct, numpy as np
-    >>> ct.space_of((np.zeros(3, np.float32), 2.0))
-    ct.f32[3] * ct.f32[()]
+    >>> ct.space_of((np.zeros(3, np.float32), 2.0)), ct.space_of(1j)
+    (ct.f32[3] * ct.f32[()], ct.c128[()])
     """
-    leaves = as_leaves(value)
-    return space_like(value, [Tensor(leaf.shape, leaf.dtype) for leaf in leaves])
+    leaves = as_leaves(tuple([np.complex128(leaf) if type(leaf) is complex else leaf for leaf in flatten(value)]))
+    return space_like(value, [space_of_array(leaf) for leaf in leaves])
+
+
+def space_of_array(array: Any) -> Space:
+    """The space of a real or complex array."""
+    return (ComplexTensor if is_complex(array) else Tensor)(array.shape, array.dtype)

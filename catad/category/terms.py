@@ -18,6 +18,7 @@ from catad import errors, upward
 from catad.category.same_terms import same
 from catad.category.spaces import Result, Space, Value, flatten
 from catad.errors.places import Place, here
+from catad.values.complex_numbers import is_complex
 
 if TYPE_CHECKING:
     from catad.category.cache import TermCache
@@ -212,12 +213,18 @@ class D:
             if type(x) is not np.ndarray:
                 for leaf in flatten(x):
                     if hasattr(type(leaf), "builder"):  # a wire
+                        if any(map(is_complex, flatten(x))):
+                            return upward.speaking(self, args)(*args)
                         return cast(Result, leaf.builder.apply(self, leaf.builder.wires(x)))
             result: Result = upward.run(self, x)
             return result
         except errors.CatadError as error:
-            if isinstance(error, errors.SpaceError) and any(isinstance(leaf, D) for leaf in flatten(x)):
-                raise errors.SpaceError(errors.applied_to_morphisms(self, args)) from None
+            if isinstance(error, errors.SpaceError):
+                if any(isinstance(leaf, D) for leaf in flatten(x)):
+                    raise errors.SpaceError(errors.applied_to_morphisms(self, args)) from None
+                speaking = upward.speaking(self, args)
+                if speaking is not self:
+                    return speaking(*args)
             errors.made_at(error, self)
             raise
 
@@ -235,9 +242,9 @@ class D:
         """
         from catad.category.wiring import codomain
 
-        if len(at) == 1 and not named and hasattr(at[0], "leaves"):
+        if len(at) == 1 and not named and hasattr(at[0], "leaves") and not at[0].has_complex:
             return codomain(self, at[0])
-        return codomain(*upward.at_domain(self, at, named))
+        return upward.codomain_at(self, at, named)
 
     def draw(self, *at: Any, open: bool | str | Collection[str] = False, **named: Any) -> str:
         """A string diagram as SVG text; with a space or example values, of the wiring there, with spaces on the wires.

@@ -219,6 +219,8 @@ class TermWriter:
         """The text of a value; None where it has none, or a long one."""
         if value is None or isinstance(value, (bool, int, str, Space)):
             return repr(value)
+        if type(value) is complex:
+            return f"complex({value.real!r}, {value.imag!r})" if np.isfinite(value) else None
         if isinstance(value, (float, np.generic, np.ndarray, np.dtype)):
             text = _data(value)
             if text is not None and "np." in text:

@@ -458,7 +458,7 @@ def wire(term: MorphismLike, *at: Any, **named: Any) -> Wiring:
     2
     """
     term = morphism(term, "ct.wire")
-    if len(at) == 1 and not named and isinstance(at[0], Space):
+    if len(at) == 1 and not named and isinstance(at[0], Space) and not at[0].has_complex:
         (dom,) = at
     else:
         term, dom = upward.at_domain(term, at, named)

@@ -67,6 +67,14 @@ _CONVERSIONS = {  # by the package and the name of a class, or by the package on
 }
 
 
+def complex_for_reals(term: object) -> str:
+    return text(
+        f"{abbreviated(term)} takes real arrays",
+        given="a complex array",
+        do="give its parts, which z.real and z.imag are, or write a Python function for ct.function with NumPy's functions",
+    )
+
+
 _CONVERT = "convert it, e.g. np.asarray(x) (the parts of a product form a tuple)"
 _OBJECT = "a function takes objects with arrays in them as dataclasses and named tuples, and others as ct.function(static=...)"
 

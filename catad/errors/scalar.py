@@ -195,6 +195,30 @@ def attribute_of_number(name: str) -> str:
     return text(f"numbers have no attribute {name!r} in a scalar function", do=do)
 
 
+def complex_scalar(name: str = "") -> str:
+    return text(
+        f"{name or 'this'} takes real numbers",
+        given="a complex number",
+        do="take z.real, z.imag or abs(z); NumPy's functions and those of cmath take complex numbers",
+    )
+
+
+def widens(name: str) -> tuple[str, str]:
+    what = f"{name!r} is a real number before this loop, and a complex one after a step"
+    return what, "start with a complex number, such as 0j or complex(x)"
+
+
+def complex_store(name: str) -> str:
+    return text(
+        f"a complex number is stored into {name}, a real array",
+        do=f"store a part of it, z.real or z.imag, or pass a complex array for {name}",
+    )
+
+
+def complex_order(symbol: str) -> str:
+    return text(f"complex numbers have no order: {symbol} between them", do="compare z.real, or abs(z)")
+
+
 def changed_list() -> str:
     return text(
         "+= on a list changes it in place, under all its names",

@@ -182,12 +182,12 @@ def unsupported_dtype(dtype: Any) -> str:
     )
 
 
-def not_for_complex(name: str) -> str:
+def not_for_complex(name: str, instead: str = "compute with z.real and z.imag, or with abs(z) and np.angle(z)") -> str:
     return text(
         f"{name} has no meaning for complex numbers that are traced",
         given="a complex array, or a complex dtype",
         expected="arithmetic, elementary functions, sums, products, and functions that move entries",
-        do="compute with z.real and z.imag, or with abs(z) and np.angle(z)",
+        do=instead,
     )
 
 

@@ -14,11 +14,13 @@ from typing import Any, NamedTuple
 
 from catad import errors
 from catad.category.cartesian import Proj, Structural, compose, cross
+from catad.category.constant import Const
 from catad.category.points import with_integers
-from catad.category.spaces import Product, Space, Tensor, rebuild
+from catad.category.spaces import Product, Space, Tensor, of_parts, rebuild
 from catad.category.terms import Compose, Cross, D, Fork, Id
 from catad.derivative.functors import Differential, ReverseDifferential, Tangent
 from catad.derivative.grad import Factors, Gradient
+from catad.front.complex_arrays import has_complex, has_complex_result
 from catad.traced.function import Function
 from catad.traced.open_terms import Open
 from catad.traced.programs.program import Program
@@ -26,6 +28,7 @@ from catad.traced.signature import Form, tangent_tree, tree_of_space
 from catad.values.arrays import weak_dtypes
 from catad.values.trees import Tree
 from catad.vector.loops.batching import BatchedMap, element_of
+from catad.vector.pointwise.map import MapOf
 from catad.vector.pointwise.operators import Leafwise, astype
 
 Specialised = tuple[D, "Tree | None"]
@@ -61,7 +64,15 @@ def specialised(term: D, form: Form, dom: Space) -> Specialised:
     """
     if has_rule(type(term)):  # it has been loaded now
         return specialised(term, form, dom)
+    if has_complex(form.tree):
+        return _at_complex(term, form, dom)
     return _of_arrays(term, form.tree.leaves, dom), None
+
+
+def _at_complex(term: D, form: Form, dom: Space) -> Specialised:
+    from catad.front.complex_terms import at_complex  # late: few morphisms are given complex arrays
+
+    return at_complex(term, form, dom)
 
 
 def _of_arrays(term: D, trees: Sequence[Tree], dom: Space) -> D:
@@ -117,7 +128,7 @@ def _front(term: D, parts: Sequence[D]) -> Front | None:
         names = list(term.signature.parameters)
         places = frozenset([k for k, name in enumerate(names) if name in term.static])
         return Front(term, places, frozenset(term.static), call_term, (term,))
-    if term.takes_numbers:
+    if term.takes_numbers or has_complex_result(term):
         return Front(None, call=call_term)
     if isinstance(term, Program):
         form, tree = term.notes.form, term.notes.result_tree
@@ -161,6 +172,8 @@ def form_at(term: D, dom: Space, tree: Tree | None = None) -> Form:
 def at_space(term: D, dom: Space) -> D:
     """The term with programs in place of its functions, for arguments that are arrays in tuples."""
     front = front_of(term)
+    if dom.has_complex:
+        return specialised(term, form_at(term, dom), of_parts(dom))[0]
     return term if front is None or not front.functions else specialised(term, form_at(term, dom), dom)[0]
 
 
@@ -271,8 +284,22 @@ def _as_tree(nested: Any) -> Tree:
 
 
 @specialised.register
+def _(term: Const, form: Form, dom: Space) -> Specialised:
+    return term, tree_of_space(term.space) if term.space.has_complex or has_complex(form.tree) else None
+
+
+@specialised.register
+def _(term: MapOf, form: Form, dom: Space) -> Specialised:
+    if has_complex(form.tree) or has_complex_result(term):
+        return _at_complex(term, form, dom)
+    return _of_arrays(term, form.tree.leaves, dom), None
+
+
+@specialised.register
 def _(term: Leafwise, form: Form, dom: Space) -> Specialised:
     tree = form.tree
+    if has_complex(tree):
+        return _at_complex(term, form, dom)
     if term.function.arity == 1:
         return term, tree
     return _of_arrays(term, tree.leaves, dom), tree.parts[0] if tree.kind is tuple and len(set(tree.parts)) == 1 else None

@@ -9,7 +9,8 @@ from catad.front.specialise import Specialised, specialised, tuple_tree
 from catad.simt.kernel import Launch
 from catad.simt.python_numbers import WIDE
 from catad.traced.signature import Form
-from catad.values.trees import Tree
+from catad.values.complex_numbers import ComplexPair
+from catad.values.trees import LEAF, PAIR, Tree
 from catad.vector.loops.batching import element_of
 from catad.vector.loops.checkpoint import Checkpoint
 from catad.vector.loops.choose import Chosen
@@ -19,9 +20,16 @@ from catad.vector.loops.sweep import Swept
 
 @specialised.register
 def _(term: Launch, form: Form, dom: Space) -> Specialised:
+    parts = form.tree.parts if form.tree.kind is tuple else (form.tree,)
+    pairs = [name for name, tree in zip(term.passed, parts, strict=False) if tree.kind is ComplexPair]
+    term = term.with_pairs(*pairs) if pairs else term
     numbers = [name for name, tree in zip(term.passed, form.tree.leaves, strict=False) if tree.kind == "number"]
     narrow = any(leaf.dtype not in WIDE for leaf in dom.leaves)
-    return (term.with_numbers(*numbers) if narrow and numbers else term), None
+    made = term.with_numbers(*numbers) if narrow and numbers else term
+    if not pairs:
+        return made, None
+    trees = [PAIR if "." in name else LEAF for name in made.results(dom.leaves) if not name.endswith(".imag")]
+    return made, trees[0] if len(trees) == 1 else tuple_tree(trees)
 
 
 @specialised.register

@@ -24,6 +24,7 @@ from catad.engine.choice import engine_of
 from catad.engine.program import Program, program_of
 from catad.engine.reference import REFERENCE
 from catad.front.calling import Point, applied, leaves_of, point, restored, stripped
+from catad.front.complex_arrays import speaking
 from catad.front.specialise import front_of
 from catad.jacobians.pullback import Pullback, TracedPullback, Trees
 from catad.jacobians.residuals import Residuals, residuals
@@ -38,6 +39,7 @@ LARGE = 4096  # numbers: the size from which on arrays are worth computing again
 
 def taken_point(f: D, primals: Sequence[Value], named: dict[str, Any] | None = None) -> Point:
     """A point, with the programs in place of functions of Python in f."""
+    f = speaking(f, primals)
     if front_of(f) is not None:
         return point(f, primals, named or {})
     if named:

@@ -22,7 +22,7 @@ from catad.derivative.functors import as_chain, fused, linear_graph, network_at
 from catad.engine.counting import counting
 from catad.engine.program import Program
 from catad.front.calling import Point
-from catad.front.specialise import front_of, specialised
+from catad.front.specialise import specialised
 from catad.linear.map import LinearMap, expected_map, linear_map
 from catad.linear.matrix.as_matrix import DENSE_LIMIT, may_be_spread, written_at_once
 from catad.linear.matrix.materialise import matrix_on
@@ -117,7 +117,7 @@ def jacobian_at(
     xp = common_module(at.leaves)
 
     def at_size(space: Space) -> Structure:
-        term = at.term if front_of(f) is None else specialised(f, at.form, space)[0]
+        term = specialised(f, at.form, space)[0] if at.speaks else at.term
         return as_chain(network_at(term, space, by))
 
     def planned(structure: Structure, request: Request) -> Plan:

@@ -52,8 +52,8 @@ def symmetrised(a: Tensor) -> Placed:
 class Cholesky(Decomposition):
     """The lower factors of a stack of matrices (..., n, n), of which the lower halves are read."""
 
-    pair: bool = False
     of_matrices = True
+    pair: bool = False
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return ins
@@ -73,7 +73,7 @@ class Cholesky(Decomposition):
 
 
 def _moved(a: Tensor, pair: bool = False) -> Structure:
-    """dA to dL as products, with L and `_phi` in the slots."""
+    """dA to dL as products, with L and `_phi` in the slots; of real forms where `pair`."""
     n = a.shape[-1]
     left = Inverse(stacked(a, (n,)), kind_of("lower", pair))
     on_both_sides: list[Placed] = [(left, (0,)), (flipped(a), ()), (left, (0,)), (flipped(a), ())]

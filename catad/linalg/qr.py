@@ -122,7 +122,7 @@ class ColumnPivots(Decomposition):
             for k, one in enumerate(stack):
                 order[k] = lapack("geqp3", a.dtype)(one)[1] - 1
         order = order.reshape(*a.shape[:-2], n)
-        return order, (order[..., None, :] == xp.arange(n)[:, None]).astype(a.dtype)
+        return order, (order[..., None, :] == xp.arange(n)[:, None]).astype(a.real.dtype)
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> None:
         return None

@@ -11,6 +11,7 @@ from catad.category.terms import D
 from catad.derivative.functors import as_chain, network_at
 from catad.derivative.grad import grad
 from catad.front.calling import taken
+from catad.front.complex_arrays import speaking
 from catad.front.domains import at_domain
 from catad.front.specialise import front_of, specialised
 from catad.linear.map import LinearMap
@@ -48,6 +49,7 @@ class Origin(NamedTuple):
 def origin_of(given: D, primals_or_spaces: Sequence[Any], dom: Space, hessian: bool) -> Origin:
     """What a plan is made for, so that it can be looked at for other sizes."""
     spaces = all(isinstance(arg, Space) for arg in primals_or_spaces)
+    given = given if spaces else speaking(given, primals_or_spaces)
     form = None if spaces or front_of(given) is None else taken(given, primals_or_spaces, {})[0]
     return Origin(given, form, dom, hessian)
 

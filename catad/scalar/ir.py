@@ -257,6 +257,40 @@ class Function:
 # -- trees
 
 
+class Pair(tuple[Any, ...]):
+    """A complex number: its real and its imaginary part, as nodes; or the tree of one, which prints as `complex`."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pair) and tuple.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((Pair, *self))
+
+    def __repr__(self) -> str:
+        return "complex" if self[0] is None else f"complex({self[0]!r}, {self[1]!r})"
+
+
+COMPLEX = Pair((None, None))
+"""The tree of a complex number."""
+
+
+def as_tree(said: Any) -> Tree:
+    """A tree as it is written, in which `complex` is that of a complex number."""
+    if said is complex:
+        return COMPLEX
+    return tuple(map(as_tree, said)) if isinstance(said, (tuple, list)) and not isinstance(said, Pair) else said
+
+
+def of_reals(tree: Tree) -> Tree:
+    """The tree with pairs of real numbers in the places of complex ones."""
+    return None if tree is None else tuple(map(of_reals, tree))
+
+
 def leaf_count(tree: Tree) -> int:
     """The number of leaves of a tree.
 
@@ -268,6 +302,8 @@ def leaf_count(tree: Tree) -> int:
 
 def tree_of(value: Any) -> Tree:
     """The tree of a value: tuples are tuples, anything else is a leaf."""
+    if isinstance(value, Pair):
+        return COMPLEX
     return tuple(tree_of(part) for part in value) if isinstance(value, tuple) else None
 
 
@@ -281,7 +317,10 @@ def unflatten(tree: Tree, flat: Iterable[Any]) -> Any:
     source = iter(flat)
 
     def build(part: Tree) -> Any:
-        return next(source) if part is None else tuple(build(one) for one in part)
+        if part is None:
+            return next(source)
+        made = [build(one) for one in part]
+        return Pair(made) if isinstance(part, Pair) else tuple(made)
 
     return build(tree)
 

@@ -27,8 +27,9 @@ from catad.simt.explain import explained, merged
 from catad.simt.loops import repeated
 from catad.simt.lower import Found, Lowering
 from catad.simt.races import count_of, guarded
-from catad.simt.read import Dims, read_kernel
+from catad.simt.read import Dims, read_kernel, whole_name
 from catad.simt.thread_axes import Lanes, lanes_of
+from catad.values.complex_numbers import KEYS, is_complex, parts_of
 from catad.values.frozen_functions import Frozen
 
 if TYPE_CHECKING:
@@ -44,14 +45,16 @@ class Kernel:
 
     def __init__(self, fn: FunctionType, max_steps: int) -> None:
         self.fn, self.frozen, self.max_steps = fn, Frozen(fn), max_steps
+        self.given = self  # the kernel as it was written, of which this one is a form with complex parameters
         parameters = inspect.signature(fn).parameters
         self.names = tuple(parameters)
         self.numbers = {name for name, one in parameters.items() if isinstance(one.default, int | float | np.number)}
         self.__name__, self.__doc__, self.__module__ = fn.__name__, fn.__doc__, fn.__module__
 
-    def __reduce__(self) -> str:
+    def __reduce__(self) -> Any:
         """Pickled as a function is, by its name."""
-        return self.fn.__qualname__
+        pairs = tuple(dict.fromkeys([whole_name(name) for name in self.names if "." in name]))
+        return (with_pairs, (self.given, pairs)) if pairs else self.fn.__qualname__
 
     def __getitem__(self, launch: Any) -> Launch:
         parts = launch if isinstance(launch, tuple) else (launch,)
@@ -99,7 +102,7 @@ class Launch(D):
     weak: tuple[str, ...] = ()
 
     def data(self) -> Hashable:
-        return (self.kernel.frozen.key, self.kernel.max_steps, self.grid, self.block, self.made, self.weak)
+        return (self.kernel.frozen.key, self.kernel.names, self.kernel.max_steps, self.grid, self.block, self.made, self.weak)
 
     def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
         return Launch, (self.kernel, self.grid, self.block, self.made, self.weak)
@@ -119,6 +122,22 @@ class Launch(D):
     def with_numbers(self, *names: str) -> Launch:
         """The launch whose named parameters are Python's numbers, which take the dtype of what they meet in the kernel."""
         return Launch(self.kernel, self.grid, self.block, self.made, names)
+
+    def with_pairs(self, *names: str) -> Launch:
+        """The launch whose named parameters, and the arrays that are made like them, are complex: two real ones each."""
+        pairs = [*names, *[name for name, like in self.made if like in names]]
+        made = [
+            one
+            for name, like in self.made
+            for one in ([(f"{name}.{part}", f"{like}.{part}") for part in KEYS] if like in names else [(name, like)])
+        ]
+        return Launch(with_pairs(self.kernel, tuple(pairs)), self.grid, self.block, tuple(made), self.weak)
+
+    def results(self, spaces: Sequence[Tensor]) -> tuple[str, ...]:
+        """The names of the arrays that are written, for arguments of these spaces."""
+        given = dict(zip(self.passed, spaces, strict=False))
+        given |= {name: given[like] for name, like in self.made}
+        return self.body([given[name] for name in self.parameters(len(spaces))]).written
 
     def when_unread(self, where: str | None) -> str:
         """What a function of which nobody reads this launch is told."""
@@ -160,8 +179,16 @@ class Launch(D):
         return read_kernel(kernel.frozen.ready(), dims, kernel.names[: len(spaces)], spaces, kernel.max_steps)
 
     def written(self, *args: Any) -> tuple[str, ...]:
-        """The names of the parameters that are written for such arguments."""
-        return self.body([leaf if isinstance(leaf, Tensor) else _space(leaf) for leaf in args]).written
+        """The names of the parameters that are written for such arguments, one for each parameter."""
+        launch, leaves = self.on_parts(args)
+        body = launch.body([leaf if isinstance(leaf, Tensor) else _space(leaf) for leaf in leaves])
+        return tuple(dict.fromkeys(map(whole_name, body.written)))
+
+    def on_parts(self, args: Sequence[Any]) -> tuple[Launch, list[Any]]:
+        """The launch on real arrays that stands for this one on arguments for all parameters, and the arrays."""
+        pairs = [name for name, arg in zip(self.kernel.names, args, strict=False) if is_complex(arg)]
+        leaves = [leaf for arg in args for leaf in (parts_of(arg) if is_complex(arg) else [arg])]
+        return Launch(with_pairs(self.kernel, tuple(pairs)), self.grid, self.block, (), self.weak), leaves
 
     def lay_out(self, b: Builder, x: Any) -> Any:
         leaves = flatten(x)
@@ -182,7 +209,8 @@ class Launch(D):
 
         small = math.prod(self.grid) * math.prod(self.block) * count_of(body.steps) <= MOST_ACCESSES
         made = guarded(b, Dims(self.grid, self.block), body, at, run) if small else run(at)
-        return made[0] if len(made) == 1 else tuple(made)
+        results = _grouped(body.written, made)
+        return results[0] if len(results) == 1 else tuple(results)
 
     def _run(self, b: Builder, body: Body, at: dict[str, Wire], found: list[Found] | None) -> list[Wire]:
         low = Lowering(b, self.lanes(body), repeated, found)
@@ -229,6 +257,22 @@ class Launch(D):
             leaves[name] = b.wire(leaves[like].space)
         self._laid_out(b, [leaves[name] for name in names], found)
         return merged(found)
+
+
+def _grouped(names: Sequence[str], made: Sequence[Wire]) -> list[Any]:
+    """Results, each complex one as a pair."""
+    groups: dict[str, list[Wire]] = {}
+    for name, wire in zip(names, made, strict=True):
+        groups.setdefault(whole_name(name), []).append(wire)
+    return [group[0] if len(group) == 1 else tuple(group) for group in groups.values()]
+
+
+def with_pairs(kernel: Kernel, names: tuple[str, ...]) -> Kernel:
+    """The kernel of which these parameters are complex: each is two, its parts."""
+    made = object.__new__(Kernel)
+    vars(made).update(vars(kernel))
+    made.names = tuple([one for name in kernel.names for one in ([f"{name}.{k}" for k in KEYS] if name in names else [name])])
+    return made
 
 
 def _of_blocks(steps: Sequence[Step]) -> bool:

@@ -13,35 +13,19 @@ from catad import errors
 from catad.category.spaces import Tensor
 from catad.errors import ScalarError
 from catad.scalar import Node, apply, const, param, truth
+from catad.scalar.ir import Pair
 from catad.scalar.operators import OF_KIND
-from catad.scalar.reading.callables import scalar
+from catad.scalar.reading.callables import as_pair, scalar
 from catad.scalar.reading.frames import RESULT, RETURNED
-from catad.scalar.reading.values import arithmetic, attribute
+from catad.scalar.reading.values import arithmetic, attribute, unary
 from catad.scalar.simplify import FALSE, TRUE
 from catad.simt import intrinsics
 from catad.simt.arrays import LINEAR, Array, Atomic, B, Barrier, Body, Declare, Load, Site, Store, T, touched
+from catad.simt.handles import ComplexHandle, Handle, behind, whole_of
 from catad.simt.intrinsics import WARP, Coordinates, Group, Lane, Word
 from catad.simt.read_loops import LoopReader
 from catad.simt.unused import without_unused
-
-
-@dataclass(frozen=True, repr=False)
-class Handle:
-    """An array, or a part of one: for each axis of the array a fixed index, or (start, length) of a free axis."""
-
-    array: Array
-    axes: tuple[Node | tuple[Node, int], ...]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the part."""
-        return tuple([one[1] for one in self.axes if isinstance(one, tuple)])
-
-    def __repr__(self) -> str:
-        return f"the array {self.array.name}, of which a kernel reads or writes one entry at a time"
-
-    def __bool__(self) -> bool:
-        raise ScalarError(errors.array_as_number(self.array.name))
+from catad.values.complex_numbers import KEYS, real_dtype
 
 
 @dataclass(frozen=True)
@@ -50,16 +34,6 @@ class Dims:
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
-
-
-def whole_of(array: Array) -> Handle:
-    """The whole array as a handle."""
-    return Handle(array, tuple([(const(0), n) for n in array.shape]))
-
-
-def behind(start: Node, index: Node) -> Node:
-    """An index counted from a start."""
-    return index if start.op == "const" and start.value == 0 else apply("add", start, index)
 
 
 class KernelReader(LoopReader):
@@ -107,7 +81,9 @@ class KernelReader(LoopReader):
         owner = self.value(node.value)
         if isinstance(owner, Coordinates) and node.attr in ("x", "y", "z"):
             return self.coordinate(owner.name, "xyz".index(node.attr))
-        if isinstance(owner, Handle):
+        if isinstance(owner, ComplexHandle) and node.attr in ("real", "imag"):
+            return getattr(owner, node.attr)
+        if isinstance(owner, Handle | ComplexHandle):
             return self.fact(node, owner)
         self._supported(node, owner)
         with self.at(node):
@@ -123,13 +99,13 @@ class KernelReader(LoopReader):
         """A value that is asked of the thread, such as `laneid`."""
         return apply("mod", self.linear_thread(), WARP) if isinstance(value, Lane) else value
 
-    def fact(self, node: ast.Attribute, handle: Handle) -> Any:
+    def fact(self, node: ast.Attribute, handle: Handle | ComplexHandle) -> Any:
         """`x.shape`, `x.ndim`, `x.size`, `x.dtype` of an array."""
         facts: dict[str, Any] = {
             "shape": tuple(map(const, handle.shape)),
             "ndim": const(len(handle.shape)),
             "size": const(int(np.prod(handle.shape, dtype=np.int64))),
-            "dtype": handle.array.dtype,
+            "dtype": handle.dtype,
         }
         if node.attr not in facts:
             raise self.error(node, f"an array of a kernel has no {node.attr}", "use shape, ndim, size, dtype and entries")
@@ -139,8 +115,20 @@ class KernelReader(LoopReader):
         if not isinstance(target, ast.Subscript):
             super().store_into(target, value)
             return
-        site = self.site(target, self.stored(target), self.index(target))
+        self.store(target, self.stored(target), self.index(target), value)
+
+    def store(self, target: ast.Subscript, owner: Handle | ComplexHandle, index: Sequence[Any], value: Any) -> None:
+        """Store a number into a cell; a complex one into those of its parts."""
+        if isinstance(owner, ComplexHandle):
+            with self.at(target):
+                both = as_pair(value)
+            for part, one in zip((owner.real, owner.imag), both, strict=True):
+                self.store(target, part, index, one)
+            return
+        site = self.site(target, owner, index)
         with self.at(target):
+            if isinstance(value, Pair):
+                raise ScalarError(errors.complex_store(owner.name))
             self.steps.append(Store(site, self.entry(value)))
 
     def change(self, node: ast.AugAssign) -> None:
@@ -151,28 +139,32 @@ class KernelReader(LoopReader):
         owner, index = self.stored(target), self.index(target)
         old = self.load(target, owner, index)
         with self.at(node):
-            made = arithmetic(f"{OF_KIND[type(node.op)].symbol}=", old, self.entry(self.value(node.value)))
-        self.steps.append(Store(self.site(target, owner, index), made))
+            given = self.value(node.value)
+            given = given if isinstance(given, Pair) else self.entry(given)
+            made = arithmetic(f"{OF_KIND[type(node.op)].symbol}=", old, given)
+        self.store(target, owner, index, made)
 
-    def stored(self, target: ast.Subscript) -> Handle:
+    def stored(self, target: ast.Subscript) -> Handle | ComplexHandle:
         """The array into which a subscript stores."""
         owner = self.value(target.value)
-        if not isinstance(owner, Handle):
+        if not isinstance(owner, Handle | ComplexHandle):
             with self.at(target):
                 raise ScalarError(errors.store_to_number(ast.unparse(target.value)))
         return owner
 
     def entry(self, value: Any) -> Node:
         """A value that must be a number."""
-        if isinstance(value, Handle):
-            raise ScalarError(errors.array_as_number(value.array.name))
+        if isinstance(value, Handle | ComplexHandle):
+            raise ScalarError(errors.array_as_number(value.name))
         return scalar(value)
 
     def subscript(self, node: ast.Subscript, value: Any) -> Any:
-        if not isinstance(value, Handle):
+        if not isinstance(value, Handle | ComplexHandle):
             return super().subscript(node, value)
         index = self.index(node)
         if len(index) < len(value.shape) or any(isinstance(one, slice) for one in index):
+            if isinstance(value, ComplexHandle):
+                return ComplexHandle(self.part(node, value.real, index), self.part(node, value.imag, index))
             return self.part(node, value, index)
         return self.load(node, value, index)
 
@@ -226,8 +218,10 @@ class KernelReader(LoopReader):
         text = self.frame.lines[line - 1].strip() if 0 < line <= len(self.frame.lines) else ""
         return f"{self.frame.file}:{line}:{column + 1}: {text}"
 
-    def load(self, node: ast.AST, handle: Handle, index: Sequence[Any]) -> Node:
+    def load(self, node: ast.AST, handle: Handle | ComplexHandle, index: Sequence[Any]) -> Any:
         """The number in a cell."""
+        if isinstance(handle, ComplexHandle):
+            return Pair((self.load(node, handle.real, index), self.load(node, handle.imag, index)))
         out = self.new()
         self.steps.append(Load(self.site(node, handle, index), out))
         return truth(param(out)) if handle.array.dtype.kind == "b" else param(out)
@@ -246,7 +240,7 @@ class KernelReader(LoopReader):
             where = f"{self.frame.file}:{getattr(self.here, 'lineno', 0)}"
             self.notices.append(errors.skipped_print(where))
             return None
-        if thing is len and len(args) == 1 and isinstance(args[0], Handle):
+        if thing is len and len(args) == 1 and isinstance(args[0], Handle | ComplexHandle):
             return const(args[0].shape[0])
         if isinstance(thing, Tensor):
             raise ScalarError(errors.array_as_number(repr(thing)))
@@ -284,11 +278,16 @@ class KernelReader(LoopReader):
         """All threads of a block, or of a warp, must come here."""
         self.steps.append(Barrier(self.path, warp, self.where(self.call)))
 
-    def declared(self, place: str, shape: Any, dtype: Any) -> Handle:
+    def declared(self, place: str, shape: Any, dtype: Any) -> Handle | ComplexHandle:
         sizes = [scalar(one) for one in (shape if isinstance(shape, tuple) else (shape,))]
         if any(one.op != "const" or one.kind != "i" or one.value < 0 for one in sizes):
             raise ScalarError(errors.unknown_size(f"an array in {place} memory"))
-        array = Array(self.name_of(place), tuple([int(one.value) for one in sizes]), dtype_of(dtype), place)
+        lengths, kind, name = tuple([int(one.value) for one in sizes]), dtype_of(dtype), self.name_of(place)
+        if kind.kind == "c":
+            arrays = [Array(f"{name}.{part}", lengths, real_dtype(kind), place) for part in KEYS]
+            self.steps += map(Declare, arrays)
+            return ComplexHandle(*map(whole_of, arrays))
+        array = Array(name, lengths, kind, place)
         self.steps.append(Declare(array))
         return whole_of(array)
 
@@ -300,13 +299,18 @@ class KernelReader(LoopReader):
         count = self.names[name] = self.names.get(name, 0) + 1
         return name if count == 1 and named else f"{name} {count}"
 
-    def word_shared_array(self, shape: Any, dtype: Any) -> Handle:
+    def word_shared_array(self, shape: Any, dtype: Any) -> Handle | ComplexHandle:
         return self.declared("shared", shape, dtype)
 
-    def word_local_array(self, shape: Any, dtype: Any) -> Handle:
+    def word_local_array(self, shape: Any, dtype: Any) -> Handle | ComplexHandle:
         return self.declared("local", shape, dtype)
 
-    def updated(self, op: str, array: Any, index: Any, value: Any) -> Node:
+    def updated(self, op: str, array: Any, index: Any, value: Any) -> Any:
+        if isinstance(array, ComplexHandle):
+            if op != "add":
+                raise ScalarError(errors.complex_scalar(f"atomic.{op}"))
+            parts = zip((array.real, array.imag), as_pair(value), strict=True)
+            return Pair([self.updated(op, part, index, one) for part, one in parts])
         if not isinstance(array, Handle):
             raise ScalarError(errors.store_to_number(ast.unparse(self.call.args[0]) if self.call and self.call.args else "this"))
         at = list(index) if isinstance(index, tuple) else [index]
@@ -315,20 +319,22 @@ class KernelReader(LoopReader):
         self.steps.append(Atomic(self.site(self.call, array, at), op, self.entry(value), out))
         return param(out)
 
-    def word_atomic_add(self, array: Any, index: Any, value: Any) -> Node:
+    def word_atomic_add(self, array: Any, index: Any, value: Any) -> Any:
         return self.updated("add", array, index, value)
 
-    def word_atomic_sub(self, array: Any, index: Any, value: Any) -> Node:
-        return self.updated("add", array, index, apply("neg", self.entry(value)))
+    def word_atomic_sub(self, array: Any, index: Any, value: Any) -> Any:
+        return self.updated("add", array, index, unary("neg", value if isinstance(value, Pair) else self.entry(value)))
 
-    def word_atomic_min(self, array: Any, index: Any, value: Any) -> Node:
+    def word_atomic_min(self, array: Any, index: Any, value: Any) -> Any:
         return self.updated("min", array, index, value)
 
-    def word_atomic_max(self, array: Any, index: Any, value: Any) -> Node:
+    def word_atomic_max(self, array: Any, index: Any, value: Any) -> Any:
         return self.updated("max", array, index, value)
 
-    def exchanged(self, value: Any, source: Callable[[Node], Node]) -> Node:
+    def exchanged(self, value: Any, source: Callable[[Node], Node]) -> Any:
         """The value of another lane of the warp, through an array of the block."""
+        if isinstance(value, Pair):
+            return Pair([self.exchanged(part, source) for part in value])
         assert self.here is not None
         self.barrier(True)
         number, threads = self.linear_thread(), int(np.prod(self.dims.block))
@@ -345,16 +351,16 @@ class KernelReader(LoopReader):
         read = self.load(self.here, whole, [apply("select", inside, there, number)])
         return apply("select", inside, read, value)
 
-    def word_shfl_sync(self, mask: Any, value: Any, lane: Any) -> Node:
+    def word_shfl_sync(self, mask: Any, value: Any, lane: Any) -> Any:
         return self.exchanged(value, lambda own: apply("mod", self.entry(lane), WARP))
 
-    def word_shfl_up_sync(self, mask: Any, value: Any, delta: Any) -> Node:
+    def word_shfl_up_sync(self, mask: Any, value: Any, delta: Any) -> Any:
         return self.exchanged(value, lambda own: apply("sub", own, self.entry(delta)))
 
-    def word_shfl_down_sync(self, mask: Any, value: Any, delta: Any) -> Node:
+    def word_shfl_down_sync(self, mask: Any, value: Any, delta: Any) -> Any:
         return self.exchanged(value, lambda own: apply("add", own, self.entry(delta)))
 
-    def word_shfl_xor_sync(self, mask: Any, value: Any, bits: Any) -> Node:
+    def word_shfl_xor_sync(self, mask: Any, value: Any, bits: Any) -> Any:
         return self.exchanged(value, lambda own: apply("bitxor", own, self.entry(bits)))
 
 
@@ -440,21 +446,44 @@ def stored_names(definition: ast.AST | None) -> set[str]:
 def read_kernel(
     fn: Any, dims: Dims, names: Sequence[str], spaces: Sequence[Tensor], max_steps: int
 ) -> tuple[Body, list[str]]:
-    """The body of a kernel for arguments of these spaces, and what the user should know."""
+    """The body of a kernel for arguments of these spaces, and what the user should know.
+
+    A complex argument `z` is two, with the names `z.real` and `z.imag`.
+    """
     reader = KernelReader(dims, max_steps)
     reader.names.update(dict.fromkeys(names, 1))
-    args: list[Any] = []
+    args: dict[str, Any] = {}
     arrays, numbers = [], []
     for name, space in zip(names, spaces, strict=True):
         if space.ndim:
             arrays.append(Array(name, space.shape, space.dtype))
-            args.append(whole_of(arrays[-1]))
+            args[name] = whole_of(arrays[-1])
             continue
         numbers.append((name, reader.new()))
-        args.append(truth(param(numbers[-1][1])) if space.dtype.kind == "b" else param(numbers[-1][1]))
-    reader.call_value(fn, args, {})
+        args[name] = truth(param(numbers[-1][1])) if space.dtype.kind == "b" else param(numbers[-1][1])
+    reader.call_value(fn, list(_joined(args).values()), {})
     steps = without_unused(reader.steps)
-    written = {array.name for array in touched(steps, True) if array.place == "global"} | stored_names(reader.definition)
-    known = [array.name for array in arrays if array.name in written]
+    stored = stored_names(reader.definition)
+    written = {array.name for array in touched(steps, True) if array.place == "global"}
+    written = {whole_name(name) for name in written} | stored
+    known = [array.name for array in arrays if whole_name(array.name) in written]
     body = Body(steps, tuple(arrays), tuple(numbers), tuple(known))
     return body, reader.notices
+
+
+def whole_name(name: str) -> str:
+    """The name of the parameter to which a part of a complex array belongs."""
+    return name.partition(".")[0]
+
+
+def _joined(args: dict[str, Any]) -> dict[str, Any]:
+    """Complex arrays and numbers in the places of their parts."""
+    made: dict[str, Any] = {}
+    for name, value in args.items():
+        own, _, part = name.partition(".")
+        if part == KEYS[0]:
+            other = args[f"{own}.{KEYS[1]}"]
+            made[own] = ComplexHandle(value, other) if isinstance(value, Handle) else Pair((value, other))
+        elif not part:
+            made[own] = value
+    return made

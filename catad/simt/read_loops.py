@@ -8,8 +8,8 @@ from typing import Any
 
 from catad.errors import ScalarError
 from catad.scalar import Node, apply, const, param, truth
-from catad.scalar.ir import leaves, tree_of, unflatten
-from catad.scalar.reading.callables import scalar
+from catad.scalar.ir import Pair, leaves, tree_of, unflatten
+from catad.scalar.reading.callables import as_pair, scalar
 from catad.scalar.reading.frames import BROKEN, CONTINUED, RETURNED, Range
 from catad.scalar.reading.reader import Reader
 from catad.scalar.reading.statements import UNROLL_TRIPS, Find, Limit, numeric
@@ -53,6 +53,8 @@ class LoopReader(Reader):
         return False
 
     def limit(self, node: ast.For | ast.While) -> Limit | None:
+        if self.limits and self.limits[-1].node is node:  # it is read once more
+            self.limits.pop()
         self.limits.append(Limit(node, self.max_steps))
         return self.limits[-1]
 
@@ -115,7 +117,7 @@ class LoopReader(Reader):
         """Read a loop with memory, with parameters for the numbers that it carries.
 
         What is a truth value before the loop is one inside, unless it is among `numbers`: where the body makes a number of it,
-        the loop is read once more.
+        the loop is read once more; so it is where the body makes a complex number of a real one.
         """
         frame, before, outer_path, outer_steps = self.frame, self.frame.env, self.path, self.steps
         states = _Carried(self)
@@ -140,6 +142,11 @@ class LoopReader(Reader):
         self.block(node.body)
         body, after = tuple(self.steps), frame.env
         self.steps, self.path = outer_steps, outer_path
+        wide = {name: as_pair(before[name]) for name in carried if _widens(before[name], after.get(name))}
+        if wide:
+            frame.env = {**before, **wide}
+            self.repeat(node, items, numbers)
+            return
         found = {name for name in carried if name not in numbers and becomes(before[name], after.get(name))}
         if found:
             frame.env = before
@@ -166,6 +173,10 @@ def becomes(old: Any, new: Any) -> bool:
     """Whether a truth value among the numbers of a value becomes another number."""
     pairs = zip(leaves(old), leaves(new), strict=False)
     return numeric(new) and any(scalar(one).kind == "b" and scalar(other).kind != "b" for one, other in pairs)
+
+
+def _widens(old: Any, new: Any) -> bool:
+    return isinstance(old, Node) and isinstance(new, Pair)
 
 
 class _NotKnownError(Exception):

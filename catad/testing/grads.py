@@ -11,7 +11,7 @@ from catad.category.spaces import Value, space_of
 from catad.category.terms import D, morphism
 from catad.derivative.functors import differential, reverse_differential, tangent
 from catad.testing.differences import Slope, slope
-from catad.testing.values import as_point, broken, direction, inner, norm, require
+from catad.testing.values import as_point, broken, direction, inner, norm, of_parts, require
 
 
 def check_grads(
@@ -48,8 +48,8 @@ def check_grads(
     if isinstance(modes, str) or not set(modes) <= {"fwd", "rev"}:
         raise errors.ArgumentError(errors.unknown_check_mode(modes))
     rng = np.random.default_rng(seed)
+    term, primals = of_parts(morphism(f, "check_grads"), primals)
     x, _ = as_point(primals)
-    term = morphism(f, "check_grads")
     for k in range(1, order + 1):
         name = "derivative" if k == 1 else f"derivative of order {k}"
         for _ in range(directions if k == 1 else 1):

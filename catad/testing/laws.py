@@ -26,7 +26,19 @@ from catad.category.terms import D, identity, morphism
 from catad.category.wiring import wire
 from catad.derivative.functors import differential, reverse_differential, tangent
 from catad.support.help import documented
-from catad.testing.values import ROUNDING, as_point, broken, direction, inner, norm, nothing, require, stacked, unit_roundoff
+from catad.testing.values import (
+    ROUNDING,
+    as_point,
+    broken,
+    direction,
+    inner,
+    norm,
+    nothing,
+    of_parts,
+    require,
+    stacked,
+    unit_roundoff,
+)
 from catad.vector.pointwise.map import map as pointwise
 from catad.vector.pointwise.operators import add
 
@@ -158,7 +170,7 @@ def check_laws(
     >>> square = ct.D(lambda x: (x * x, ct.scale(2 * x)))
     >>> check_laws(square, 3.0)
     """
-    case = Case(morphism(f, "check_laws"), primals, seed, exact)
+    case = Case(*of_parts(morphism(f, "check_laws"), primals), seed, exact)
     chosen = (
         [LAWS[name] for name in only] if only is not None else [found for found in LAWS.values() if found.order <= order]
     )

@@ -33,7 +33,8 @@ def check_races(launch: Launch, *args: Any) -> None:
     ...     print(str(error).splitlines()[0])
     a race at cell (1,) of x
     """
-    given = arguments(launch, args, "ct.testing.check_races")
+    every = arguments(launch, args, "ct.testing.check_races")
+    launch, given = launch.on_parts(every)
     body = launch.body([Tensor(arg.shape, arg.dtype) for arg in given])
     run = Lockstep(Dims(launch.grid, launch.block), body, dict(zip(launch.kernel.names, given, strict=False)))
     run.run()

@@ -44,6 +44,15 @@ class Watched:
     def __len__(self) -> int:
         return len(self.data)
 
+    @property
+    def real(self) -> Watched:
+        """The real parts, a view of the same memory."""
+        return Watched(f"{self.name}.real", self.data.real, self.record)
+
+    @property
+    def imag(self) -> Watched:
+        return Watched(f"{self.name}.imag", self.data.imag, self.record)
+
     def _cell(self, index: Any) -> tuple[int, ...] | None:
         cell = tuple([int(i) for i in (index if isinstance(index, tuple) else (index,))])
         return cell if all(0 <= i < n for i, n in zip(cell, self.shape, strict=True)) else None

@@ -11,6 +11,10 @@ import numpy as np
 
 from catad import errors
 from catad.category.spaces import Space, Tensor, Value, as_leaves, flatten, rebuild, space_of
+from catad.category.terms import D
+from catad.front.complex_arrays import has_complex
+from catad.jacobians.at_point import taken_point
+from catad.values.trees import plain
 
 ROUNDING = 256  # units in the last place, of the largest number beside it, that two ways of computing may differ by
 
@@ -20,6 +24,14 @@ def as_point(primals: tuple[Value, ...]) -> tuple[Value, Space]:
     x = primals[0] if len(primals) == 1 else tuple(primals)
     space = space_of(x)
     return rebuild(space, as_leaves(x)), space
+
+
+def of_parts(term: D, primals: tuple[Value, ...]) -> tuple[D, tuple[Value, ...]]:
+    """The same on real arrays, where a complex array is among the primals: each is a pair of these, and so are the results."""
+    if not has_complex(plain(primals)[1]):
+        return term, primals
+    at = taken_point(term, primals)
+    return at.term, (at.value,)
 
 
 def direction(rng: np.random.Generator, space: Space, exact: bool = False) -> Value:

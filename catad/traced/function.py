@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from catad import errors, upward
-from catad.category.spaces import Product, Space, rebuild
+from catad.category.spaces import Product, Space, of_parts, rebuild
 from catad.category.terms import D
 from catad.category.wiring import share
 from catad.support.lru import Recent
@@ -184,6 +184,7 @@ class Function(D):
     def traced(self, dom: Space, form: Form | None = None) -> Program | Open:
         """The program, or what stands for it where it reads values of the traced function around."""
         form = self.form_at(dom) if form is None else form
+        dom = of_parts(dom)
         key = form, dom, tuple([tree.orders for tree in form.trees])
         found = self.programs.get(key)
         if found is None:

@@ -10,8 +10,9 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from catad.category.spaces import Product, Space, Tensor
-from catad.values.trees import LEAF, Static, Tree
+from catad.category.spaces import ComplexTensor, Product, Space, Tensor
+from catad.values.complex_numbers import ComplexPair, complex_dtype
+from catad.values.trees import LEAF, PAIR, Static, Tree
 
 
 class Form(NamedTuple):
@@ -49,8 +50,23 @@ class Form(NamedTuple):
         return made[:n], {name: made[n + k] for k, (name, _) in enumerate(self.kwargs)}
 
 
+def space_in_tree(tree: Tree | None, space: Space) -> Space:
+    """The space of values in a tree: that of complex arrays where pairs of real ones stand for these."""
+    if tree is None or isinstance(space, Tensor):
+        return space
+    assert isinstance(space, Product)
+    if tree.kind is ComplexPair:
+        part = space.factors[0]
+        return ComplexTensor(part.shape, complex_dtype(part.dtype)) if isinstance(part, Tensor) else space
+    if len(tree.parts) != len(space.factors):
+        return space
+    return Product([space_in_tree(part, factor) for part, factor in zip(tree.parts, space.factors, strict=True)])
+
+
 def tree_of_space(space: Space) -> Tree:
     """The form of a value of a space: arrays in tuples."""
+    if isinstance(space, ComplexTensor):
+        return PAIR
     if isinstance(space, Product):
         parts = tuple([tree_of_space(factor) for factor in space.factors])
         return Tree(tuple, tuple(range(len(parts))), parts)

@@ -42,14 +42,17 @@ class Parts(NamedTuple):
 
 
 def is_complex(value: Any) -> bool:
-    """True for complex numbers, for NumPy's complex arrays, and for stand-ins of these.
+    """True for complex numbers, for complex arrays, and for stand-ins of these.
 
     >>> is_complex(1j), is_complex(np.zeros(2, np.complex64)), is_complex(1.0)
     (True, True, False)
     """
     if isinstance(value, (np.ndarray, np.generic)):
         return bool(value.dtype.kind == "c")
-    return isinstance(value, (complex, ComplexPair))
+    if isinstance(value, (complex, ComplexPair)):
+        return True
+    dtype = getattr(value, "dtype", None)
+    return dtype is not None and getattr(dtype, "kind", None) == "c" and array_module(value) is not None
 
 
 def is_complex_dtype(thing: Any) -> bool:
@@ -98,8 +101,7 @@ def paired(re: Any, im: Any) -> Any:
         return Parts(re, im)
     if re.dtype not in _COMPLEX:
         return Parts(re, im)
-    if not isinstance(re, (np.ndarray, np.generic)):  # of another library
-        return re + 1j * im
-    both = np.empty(re.shape, _COMPLEX[re.dtype])
+    xp: Any = array_module(re)
+    both = xp.empty(re.shape, _COMPLEX[re.dtype])
     both.real, both.imag = re, im
-    return both if both.ndim else both[()]
+    return both if both.ndim or xp is not np else both[()]

@@ -123,6 +123,8 @@ class Tree(NamedTuple):
 
 
 LEAF = Tree("leaf")
+PAIR = Tree(ComplexPair, KEYS, (LEAF, LEAF))
+"""The tree of a complex array."""
 _STATIC = (str, bytes, Enum, type, np.dtype, slice, range, EllipsisType, type(None))
 
 

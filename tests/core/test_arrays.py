@@ -86,7 +86,6 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "nested list": ([[1.0], [2.0, 3.0]], "np.asarray(x)"),
     "range": (range(3), "np.asarray(x)"),
     "text": ("abc", "np.asarray(x)"),
-    "complex": (2 + 1j, "imaginary"),
     "fraction": (Fraction(1, 2), "np.asarray(x)"),
     "a linear map": (ct.scale(X), "f(x)"),
     "a morphism": (ct.sin, "f(x)"),
@@ -96,10 +95,8 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "strings": (np.array(["a", "b", "c"]), "convert the array"),
     "half": (X.astype(np.float16), "convert the array"),
     "longdouble": (X.astype(np.longdouble), "convert the array"),
-    "complex array": (X + 1j, ""),
-    "complex scalar": (np.complex128(1j), ""),
 }
-LATER = {"object", "structured", "dates", "strings", "half", "longdouble", "complex array", "complex scalar"}
+LATER = {"object", "structured", "dates", "strings", "half", "longdouble"}
 MEANT = {("a linear map", "L @ v"), ("a linear map", "compForward"), ("a morphism", "L @ v")}  # products, and an error of its own
 
 

@@ -105,8 +105,8 @@ CALLS: dict[str, tuple[Callable[[], Any], str]] = {
         "ct.iterate(f, n, inputs=True)",
     ),
     "an integer beyond its dtype": (lambda: ct.sin(2**70), "write it as a float, float(x)"),
-    "complex numbers": (lambda: ct.sin(np.array([1j])), "x.real and x.imag"),
-    "a complex number": (lambda: ct.sin(1j), "the real and the imaginary part"),
+    "complex numbers": (lambda: ct.gather(np.array([1j]), 0), "z.real and z.imag"),
+    "a complex number": (lambda: ct.sigmoid(1j), "take z.real, z.imag or abs(z)"),
 }
 
 

@@ -16,6 +16,39 @@ V = np.array([0.5 - 0.1j, 1 + 1j, -2 + 0.3j])
 X = np.array([[0.4, -1.3, 2.2], [1.0, 0.2, -0.6]])
 MASK = np.array([[True, False, True], [False, False, True]])
 
+
+def inverses(z: Any, w: Any) -> Any:
+    return np.arcsin(z) + np.arccos(w) + np.arctan(z) + np.arcsinh(w) + np.arccosh(z) + np.arctanh(w)
+
+
+def in_order(z: Any) -> Any:
+    z = z.copy()
+    z.sort(axis=0)
+    return z
+
+
+def written(z: Any, w: Any) -> Any:
+    z = z.copy()
+    z.real = X
+    z.imag[0] += 1
+    z.imag *= w.real
+    np.add.at(z[0], [0, 0, 2], np.array([1j, w[0, 0], 2.0]))
+    np.subtract.at(z[1], [0, 2], w[0, :2])
+    np.put(z, [1, 3], [1j, w[0, 1]])
+    return z
+
+
+def masked(z: Any, w: Any) -> Any:
+    z, y = z.copy(), np.zeros_like(w)
+    z[MASK] = z[MASK] ** 2 + w[MASK]
+    y[z.real > 0] = 1j
+    np.copyto(y, w, where=~MASK)
+    np.place(y, MASK, [2 - 1j])
+    np.putmask(z, MASK[::-1], w)
+    z[abs(z) > 2] *= 0.5j
+    return z + y + z[MASK].sum()
+
+
 PROGRAMS: dict[str, Callable[..., Any]] = {
     "arithmetic": lambda z, w: (z + w) * (z - 2j * w) / (w + 3) - (1 + 2j) / z + 2 * z,
     "powers": lambda z, w: z**2 + z**3 - z**-1 + z**0.5 + z**w + 2.0**z + z**-2 + z**0 + z**1,
@@ -87,12 +120,42 @@ PROGRAMS: dict[str, Callable[..., Any]] = {
     "lines": lambda z, w: np.linspace(z[0], w[0], 5) + np.polyval(V, z[0]) + np.trapezoid(w[0], dx=0.5),
     "rounded": lambda z, w: z + 0 * np.round(w, 1),
     "means": lambda z, w: np.average(z, axis=0, weights=[1.0, 3.0]) + np.gradient(w, axis=1) + np.ediff1d(z[0])[0],
+    "inverses": lambda z, w: inverses(z + 0.01 - 0.03j, w - 0.02 + 0.01j),
+    "order": lambda z, w: np.sort(z) + np.sort(w, axis=0) + np.sort(z, axis=None).reshape(2, 3) + np.partition(w, 1),
+    "in order": lambda z, w: in_order(z) + np.take_along_axis(w, np.argsort(z), 1) + z[0, np.argmax(w[0])] * w.argmin(),
+    "extrema": lambda z, w: (
+        z.max() + np.min(w, axis=0) + np.max(z, axis=1, keepdims=True) + np.ptp(w) + np.median(z, axis=0)
+        + np.median(w[:, :2]) + np.max(z, initial=1 + 9j) + np.maximum.reduce(w)
+    ),
+    "bounds": lambda z, w: (
+        np.clip(z + 0.1j, -1, 1.1 + 1j) + np.maximum(z, w) - np.minimum(z, X) * np.fmax(w, z) + np.fmin(z + 0.1, 1j)
+    ),
+    "without nan": lambda z, w: (
+        np.nansum(np.where(MASK, z, np.nan)) + np.nanmean(w, axis=0) + np.nanprod(np.where(MASK, w, np.nan * 1j), axis=1)[:, None]
+        + np.nancumsum(z).reshape(2, 3) + np.nan_to_num(z)
+    ),
+    "written": lambda z, w: written(z, w),
+    "masked": lambda z, w: masked(z, w),
+    "joined by brackets": lambda z, w: np.r_[z[0], 1j, w[1, :2]].reshape(2, 3) + np.c_[z, X][:, 1:4] + np.r_[X, w][:2],
+    "chosen": lambda z, w: (
+        np.piecewise(z, [MASK], [1j, lambda v: v**2]) + np.select([MASK], [z], default=1j)
+        + np.choose(MASK.astype(int), [z, w]) + np.compress([True, False, True, True], np.c_[z, z][:, :4], axis=1)
+    ),
+    "padded": lambda z, w: np.pad(z, 1, constant_values=1j)[:2, 1:4] + np.pad(w, 1, mode="edge")[1:, 1:][:2, :3],
+    "into a place": lambda z, w: np.exp(z, where=MASK, out=np.zeros_like(z)) + np.add(z, X, out=np.ones_like(w)),
+    "averages": lambda z, w: (
+        np.average(z, weights=w) + np.var(z, axis=1, where=MASK[::-1] | MASK, dtype=complex).sum() + np.std(w, ddof=1, axis=0)
+        + np.sinc(z) + np.float_power(w, 2) + np.add.reduceat(z, [0, 1], axis=1)[:, :1]
+    ),
     "builtins": lambda z, w: sum([z, w]) + abs(w) + pow(z, 2) + len(z),
 }  # fmt: skip
 
 TRUTHS: dict[str, Callable[..., Any]] = {
     "equal": lambda z, w: (z == w) | (z != Z) | (z == 1 + 2j),
     "order": lambda z, w: (z < w) | (z >= 2),
+    "positions": lambda z, w: (
+        z.argmax(), np.argmin(w, axis=0), np.argsort(z), np.isin(z, [3j, 2]), np.argmax(w, 1, keepdims=True),
+    ),
     "finite": lambda z, w: np.isfinite(z) & ~np.isnan(w) & ~np.isinf(z),
     "kinds": lambda z, w: (
         np.iscomplexobj(z), np.isrealobj(z), np.iscomplex(z), np.isreal(w), z.dtype == complex,

@@ -458,9 +458,9 @@ WRONG = {
     "unpack": ("def f(x):\n    a, b = (x, x, x)\n    return a\n", 2, 5, "3 values for 2 names"),
     "keyword": ("def f(x):\n    return max(x, 1.0, key=abs)\n", 2, 12, "key"),
     "nesting": ("def f(x):\n    return (x, x) if x > 0 else x\n", 2, 12, "nested differently"),
-    "attribute": ("def f(x):\n    return x.real\n", 2, 12, "real"),
+    "attribute": ("def f(x):\n    return x.shape\n", 2, 12, "shape"),
     "matmul": ("def f(x):\n    return x @ x\n", 2, 12, "arrays"),
-    "complex": ("def f(x):\n    return x * 2j\n", 2, 16, "complex"),
+    "complex": ("def f(x):\n    return x * 2j < x\n", 2, 12, "complex"),
     "recursion": ("def f(x):\n    return f(x - 1) if x > 0 else 0.0\n", 2, 12, "loop"),
     "wide": ("def f(x):\n    ü = 'ö', x + nope\n    return x\n", 2, 18, "nope"),
     "state": (

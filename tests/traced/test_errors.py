@@ -50,7 +50,7 @@ ROWS: dict[str, tuple[str, type[BaseException], str, tuple[str, ...]]] = {
     "shapes of a sum": ("return x + np.ones(4)", ct.SpaceError, "x + np.ones(4)", ("broadcast", "ct.map(lambda x, y: x + y)")),
     "random": ("return x + np.random.rand(3)", ct.TraceError, "np.random.rand(3)", ("random", "argument")),
     "generator": ("return x + RNG.normal(size=3)", ct.TraceError, "RNG.normal(size=3)", ("random", "argument")),
-    "complex": ("return np.sort(x * 1j)", ct.TraceError, "np.sort(x * 1j)", ("np.sort has no meaning for complex", "z.real")),
+    "complex": ("return np.cov(x * 1j)", ct.TraceError, "np.cov(x * 1j)", ("np.cov has no meaning for complex", "z.real")),
     "strings": ('return x + np.array(["a", "b", "c"])', ct.TraceError, 'x + np.array(["a", "b", "c"])', ("not supported",)),
     "raise": ("if n > 0:\n    raise ValueError('negative')\nreturn x", ct.TraceError, "n > 0", ("raises", "ValueError", "NaN")),
     "bound on one side": ("if n > 0:\n    pass\nelse:\n    t = x * 2\nreturn t", ct.TraceError, "n > 0", ("'t'", "both sides")),

@@ -63,8 +63,7 @@ def lapack(name: str, dtype: np.dtype[Any]) -> Any:
     """A function of LAPACK or BLAS for a dtype."""
     from scipy.linalg import blas, lapack
 
-    letter = {"f": "s", "d": "d", "F": "c", "D": "z"}[dtype.char]
-    return getattr(blas if name in ("trsm", "trsv") else lapack, letter + name)
+    return getattr(blas if name in ("trsm", "trsv") else lapack, {"f": "s", "d": "d", "F": "c", "D": "z"}[dtype.char] + name)
 
 
 def _on_device(name: str) -> Any:
@@ -251,7 +250,7 @@ def _where_positive(xp: Any, stack: Any, made: Any, infos: Any, shape: Sequence[
     check_not_captured(xp, "whether a matrix is positive definite")
     failed = infos > 0
     if bool(failed.any()):
-        strange = xp.isnan(xp.tril(stack)).any(axis=(1, 2))
+        strange = ~xp.isfinite(xp.tril(stack)).all(axis=(1, 2))
         bad = failed & ~strange
         if bool(bad.any()):
             k = int(xp.argmax(bad))

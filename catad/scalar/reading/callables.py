@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from catad import errors
 from catad.errors import ScalarError, text
-from catad.scalar.ir import Node, const
+from catad.scalar.ir import Node, Pair, const
 from catad.scalar.operators import OPERATORS
 from catad.scalar.simplify import apply, cast, truth
 from catad.scalar.vocabulary import NAMED
@@ -38,6 +39,8 @@ def scalar(value: Any) -> Node:
         return value
     if isinstance(value, bool | int | float | np.number | np.bool_):
         return const(value)
+    if isinstance(value, Pair):
+        raise ScalarError(errors.complex_scalar())
     what = "a tuple" if isinstance(value, tuple) else repr(value)
     raise ScalarError(text("a number is needed here", given=what, do="take the parts of tuples one by one"))
 
@@ -125,7 +128,12 @@ def _divmod(x: Any, y: Any) -> tuple[Node, Node]:
 
 
 def select_values(condition: Node, a: Any, b: Any) -> Any:
-    """`a if condition else b` on values of the same nesting; ScalarError where they differ."""
+    """`a if condition else b` on values of the same nesting; ScalarError where they differ.
+
+    A number beside a complex one is complex.
+    """
+    if isinstance(a, Pair) or isinstance(b, Pair):
+        return a if a is b else Pair([apply("select", condition, x, y) for x, y in zip(as_pair(a), as_pair(b), strict=True)])
     if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
         made = tuple([select_values(condition, x, y) for x, y in zip(a, b, strict=True)])
         return Listed(made) if isinstance(a, Listed) or isinstance(b, Listed) else made
@@ -134,6 +142,11 @@ def select_values(condition: Node, a: Any, b: Any) -> Any:
     if isinstance(a, tuple) or isinstance(b, tuple):
         raise ScalarError(text("the two sides of a branch are nested differently", given=f"{a!r} and {b!r}"))
     return apply("select", condition, scalar(a), scalar(b))
+
+
+def as_pair(value: Any) -> Pair:
+    """The value as a complex number: of a real one the imaginary part is zero."""
+    return value if isinstance(value, Pair) else Pair((apply("float", scalar(value)), const(0.0)))
 
 
 def _where(condition: Any, a: Any, b: Any) -> Any:

@@ -160,8 +160,6 @@ class Expressions:
     # -- one method a kind of expression
 
     def read_Constant(self, node: ast.Constant) -> Any:
-        if isinstance(node.value, complex):
-            raise self.error(node, "complex numbers are not in the scalar language", "use a pair of real numbers")
         return lifted(node.value)
 
     def read_Name(self, node: ast.Name) -> Any:
@@ -211,9 +209,9 @@ class Expressions:
     def read_UnaryOp(self, node: ast.UnaryOp) -> Any:
         if isinstance(node.op, ast.Not):
             return self.condition(node)
-        value = self.number(node.operand)
+        value = self.value(node.operand)
         with self.at(node):
-            return apply(UNARY[type(node.op)], value)
+            return values.unary(UNARY[type(node.op)], value)
 
     def read_BoolOp(self, node: ast.BoolOp) -> Any:
         """`a and b` is `b if a else a`: on truth values logic, on numbers Python's value."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from catad import errors
 from catad.errors import ScalarError
-from catad.scalar.ir import Node, const
+from catad.scalar.ir import Node, Pair, const
 from catad.scalar.reading.callables import Listed
 from catad.scalar.reading.find_source import Definition
 from catad.scalar.reading.syntax_trees import names_bound
@@ -150,8 +150,10 @@ def look_up_outside(frame: Frame, name: str) -> Any:
 
 def lifted(thing: Any) -> Any:
     """A Python object as a value: numbers become constants, tuples of them tuples, the rest stays what it is."""
-    if isinstance(thing, Node):
+    if isinstance(thing, Node | Pair):
         return thing
+    if isinstance(thing, complex | np.complexfloating):
+        return Pair((const(thing.real), const(thing.imag)))
     if isinstance(thing, bool | int | float | np.number | np.bool_):
         return const(thing)
     if isinstance(thing, tuple | list):
@@ -160,5 +162,5 @@ def lifted(thing: Any) -> Any:
     if isinstance(thing, np.ndarray):
         if thing.ndim:
             raise ScalarError(errors.captured_array(thing.shape))
-        return const(thing[()])
+        return lifted(thing[()])
     return thing

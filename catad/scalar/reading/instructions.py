@@ -91,7 +91,7 @@ def _binary(m: Machine, one: dis.Instruction, a: Any, b: Any) -> Any:
 
 def _intrinsic(m: Machine, one: dis.Instruction, a: Any) -> Any:
     if one.argrepr.endswith("UNARY_POSITIVE") or one.arg == 5:
-        return apply("pos", values.number(a))
+        return values.unary("pos", a)
     if one.argrepr.endswith("LIST_TO_TUPLE") or one.arg == 6:
         return tuple(a)
     raise ScalarError(errors.construct(one.argrepr or one.opname, "instruction"))
@@ -115,9 +115,9 @@ _gives(0, "COPY", lambda m, one: m.stack[-_arg(one)])
 _gives(0, "BUILD_TUPLE", lambda m, one: tuple(_taken(m, _arg(one))))
 _gives(0, "BUILD_LIST", lambda m, one: Listed(_taken(m, _arg(one))))
 _gives(0, "BUILD_SLICE", lambda m, one: slice(*_taken(m, _arg(one))))
-_gives(1, "UNARY_NEGATIVE", lambda m, one, a: apply("neg", values.number(a)))
-_gives(1, "UNARY_POSITIVE", lambda m, one, a: apply("pos", values.number(a)))
-_gives(1, "UNARY_INVERT", lambda m, one, a: apply("invert", values.number(a)))
+_gives(1, "UNARY_NEGATIVE", lambda m, one, a: values.unary("neg", a))
+_gives(1, "UNARY_POSITIVE", lambda m, one, a: values.unary("pos", a))
+_gives(1, "UNARY_INVERT", lambda m, one, a: values.unary("invert", a))
 _gives(1, "UNARY_NOT", lambda m, one, a: apply("not", values.condition(a)))
 _gives(1, "TO_BOOL", lambda m, one, a: values.condition(a))
 _gives(1, "LIST_TO_TUPLE", lambda m, one, a: tuple(a))

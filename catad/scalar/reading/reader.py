@@ -12,6 +12,7 @@ from typing import Any
 from catad import errors
 from catad.errors import NeedsTree, ScalarError, text
 from catad.scalar.ir import Function, Node, const, leaves, tree_of, unflatten
+from catad.scalar.pairs.callables import meaning_on_pairs
 from catad.scalar.reading.bytecode import refuse_kind, run_code
 from catad.scalar.reading.callables import handler_of, scalar
 from catad.scalar.reading.find_source import Definition, find_source
@@ -65,6 +66,9 @@ class Reader(Statements):
         if isinstance(thing, LocalFunction):
             return self.call_local(thing, args, kwargs)
         known = self.known(thing)
+        of_pairs = meaning_on_pairs(thing, known, args, kwargs)
+        if of_pairs is not None:
+            return of_pairs(*args, **kwargs)
         if known is not None:
             return self.call_known(thing, known, args, kwargs)
         if isinstance(thing, FunctionType):

@@ -13,10 +13,10 @@ from typing import Any
 
 from catad import errors
 from catad.errors import ScalarError
-from catad.scalar.ir import Node, const, leaves, local, tree_of, unflatten
+from catad.scalar.ir import Node, Pair, const, leaves, local, tree_of, unflatten
 from catad.scalar.operators import OF_KIND
 from catad.scalar.reading import values
-from catad.scalar.reading.callables import scalar, select_values
+from catad.scalar.reading.callables import as_pair, scalar, select_values
 from catad.scalar.reading.expressions import Expressions
 from catad.scalar.reading.frames import BROKEN, CONTINUED, RESULT, RETURNED, Range, Unbound
 from catad.scalar.reading.loops import make_loop
@@ -36,6 +36,12 @@ Find = Callable[[Sequence[Node]], Any]
 def numeric(value: Any) -> bool:
     """True where the value is made of numbers only, so that a loop can carry it."""
     return isinstance(value, Node) or (isinstance(value, tuple) and all(map(numeric, value)))
+
+
+class _Widens(ScalarError):
+    """A variable is a real number before a loop, and a complex one after a trip."""
+
+    name: str
 
 
 class Statements(Expressions):
@@ -302,11 +308,31 @@ class Statements(Expressions):
         sure: bool,
         guarded: bool,
     ) -> None:
-        """Read a loop once with stand-ins for the variables it changes, and put a loop node into the graph.
+        """Read a loop with stand-ins for the variables it changes, and put a loop node into the graph.
 
         `hidden` is a counter: (stand-in, first value, next value). `sure`: there is at least one trip, so that what
         the body surely binds is bound afterwards. `guarded`: without its path's condition it might not end.
+        A variable that a trip makes complex is complex before the loop, too: then the loop is read once more.
         """
+        before, path = self.frame.env, self.path
+        try:
+            self.loop_once(node, test, start, hidden, sure, guarded)
+        except _Widens as error:
+            name = error.name
+            if not isinstance(before.get(name), Node):
+                raise
+            self.frame.env, self.path = {**before, name: as_pair(before[name])}, path
+            self.loop(node, test, start, hidden, sure, guarded)
+
+    def loop_once(
+        self,
+        node: ast.For | ast.While,
+        test: Callable[[], Node],
+        start: Callable[[], Node],
+        hidden: tuple[Node, Node, Node] | None,
+        sure: bool,
+        guarded: bool,
+    ) -> None:
         frame, before = self.frame, self.frame.env
         names, carried, inside = self.opened(node, lambda _, old: unflatten(tree_of(old), [local() for _ in leaves(old)]))
         outer_path, self.path = self.path, TRUE
@@ -356,6 +382,12 @@ class Statements(Expressions):
         unbound = dict.fromkeys(names, Unbound("the loop may not have given it a value"))
         return names, carried, {**unbound, **self.fresh(before), **carried}
 
+    def widens(self, node: ast.AST, name: str) -> ScalarError:
+        made = self.error(node, *errors.widens(name), _Widens)
+        assert isinstance(made, _Widens)
+        made.name = name
+        return made
+
     def carry(
         self,
         node: ast.AST,
@@ -375,6 +407,10 @@ class Statements(Expressions):
         for name in names:
             first, value = before.get(name), after.get(name)
             if name in carried:
+                if isinstance(value, Pair) and isinstance(first, Node):
+                    raise self.widens(node, name)
+                if isinstance(value, Node) and isinstance(first, Pair):
+                    value = as_pair(value)
                 if not numeric(value) or tree_of(value) != tree_of(first):
                     reason = value.reason if isinstance(value, Unbound) else "its nesting changes"
                     raise self.error(node, f"{name!r} cannot be carried through this loop: {reason}")

@@ -12,8 +12,9 @@ from typing import Any
 
 from catad import errors
 from catad.errors import NeedsTree, ScalarError, text
-from catad.scalar.ir import Node, const
+from catad.scalar.ir import Node, Pair, const
 from catad.scalar.operators import OF_SYMBOL
+from catad.scalar.pairs import callables as pairs
 from catad.scalar.reading.callables import Listed, scalar
 from catad.scalar.reading.frames import lifted
 from catad.scalar.simplify import FALSE, apply, truth
@@ -58,8 +59,15 @@ def number(value: Any) -> Node:
     return value
 
 
+def unary(op: str, value: Any) -> Any:
+    """`-a` and its like."""
+    return pairs.operation(op, value) if isinstance(value, Pair) else apply(op, number(value))
+
+
 def condition(value: Any) -> Node:
     """A value as a condition; what is no number is true or false while it is read."""
+    if isinstance(value, Pair):
+        return pairs.is_true(value)
     return truth(value) if isinstance(value, Node) else const(bool(value))
 
 
@@ -71,6 +79,8 @@ def arithmetic(symbol: str, a: Any, b: Any) -> Any:
     if not op:
         what = "@ is for arrays; a scalar function computes with numbers"
         raise ScalarError(text(what, do=f"write out the sum; {errors.OF_ARRAYS}"))
+    if isinstance(a, Pair) or isinstance(b, Pair):
+        return pairs.operation(op, a, b)
     if isinstance(a, tuple) and isinstance(b, tuple) and op == "add":
         return Listed(a + b) if isinstance(a, Listed) else a + b
     return apply(op, scalar(a), scalar(b))
@@ -83,15 +93,20 @@ def compared(symbol: str, a: Any, b: Any) -> Node:
             raise ScalarError(text("`is` compares objects, not numbers", do="write =="))
         return const((a is b) == (symbol == "is"))
     if symbol in ("in", "not in"):
-        if not isinstance(b, tuple):
+        if not isinstance(b, tuple) or isinstance(b, Pair):
             raise ScalarError(text("`in` needs a tuple of numbers", do="write comparisons joined by or"))
         found = FALSE
         for one in b:
-            found = apply("or", found, apply("eq", scalar(a), scalar(one)))
+            found = apply("or", found, compared("==", a, one))
         return found if symbol == "in" else apply("not", found)
     op = OF_SYMBOL[symbol].op
     if not is_scalar_like(a) and not is_scalar_like(b):
         return const(bool(getattr(operator, op)(a, b)))
+    if isinstance(a, Pair) or isinstance(b, Pair):
+        if op not in ("eq", "ne"):
+            raise ScalarError(errors.complex_order(symbol))
+        equal: Node = pairs.operation(op, a, b)
+        return equal
     if isinstance(a, tuple) or isinstance(b, tuple):
         raise ScalarError(text("tuples cannot be compared", do="compare their parts one by one"))
     return apply(op, scalar(a), scalar(b))
@@ -99,6 +114,8 @@ def compared(symbol: str, a: Any, b: Any) -> Node:
 
 def attribute(owner: Any, name: str) -> Any:
     """`owner.name` of a module or another object."""
+    if isinstance(owner, Node | Pair) and name in pairs.ATTRIBUTES:
+        return pairs.ATTRIBUTES[name](owner)
     if is_scalar_like(owner):
         raise ScalarError(errors.attribute_of_number(name))
     try:
@@ -136,9 +153,9 @@ def unpacked(parts: tuple[Any, ...], count: int, star: int | None) -> tuple[Any,
 
 def parts(value: Any, name: str, open_params: Container[Node]) -> tuple[Any, ...]:
     """The parts of a value that must be a tuple; asks for trees where it is a parameter of the function `name`."""
-    if isinstance(value, tuple):
+    if isinstance(value, tuple) and not isinstance(value, Pair):
         return value
     if isinstance(value, Node) and value in open_params:
         raise NeedsTree(errors.needs_tree(name))
-    what = "a number" if isinstance(value, Node) else repr(value)
+    what = "a number" if isinstance(value, Node | Pair) else repr(value)
     raise ScalarError(text(f"{what} has no parts", do="only tuples can be indexed and unpacked"))

@@ -75,7 +75,7 @@ def _written(trace: Trace, made: Any, targets: tuple[Any, ...], where: Any, name
     for one, target in zip(results, targets, strict=True):
         if target is not None:
             if where is not True:
-                one = FUNCTIONS[np.where](trace, where, one.astype(target.dtype, casting=casting), target)
+                one = called(FUNCTIONS[np.where], trace, "where", (where, one.astype(target.dtype, casting=casting), target), {})
             write_out(target, one, casting)
         outs.append(one if target is None else target)
     return tuple(outs) if isinstance(made, tuple) else outs[0]

@@ -12,6 +12,7 @@ from catad.traced.arrays.slicing import has_traced_bounds
 from catad.traced.names.shapes import as_traced
 from catad.traced.recorder import Trace
 from catad.traced.table import item_meaning
+from catad.values.complex_numbers import is_complex
 
 ROWS, COLUMNS = (0, 1, -1), (-1, 2, 0)  # the axis, the least rank, where new axes stand
 
@@ -34,7 +35,8 @@ def _concatenated(trace: Trace, key: Any, how: tuple[int, int, int]) -> Any:
     if any(isinstance(item, str) for item in items):
         raise ValueError("special directives must be the first entry.")
     values = [_range(trace, item, rank, at) if isinstance(item, slice) else item for item in items]
-    dtype = common_dtype(trace, *[as_traced(trace, v) if isinstance(v, (list, tuple)) else v for v in values])
+    values = [as_traced(trace, v) if isinstance(v, (list, tuple)) else v for v in values]
+    dtype = np.result_type(*values) if any(map(is_complex, values)) else common_dtype(trace, *values)
     parts = [_of_rank(as_traced(trace, value).astype(dtype), rank, at) for value in values]
     return np.concatenate(parts, axis)
 

@@ -242,6 +242,8 @@ def _scalar_type(kind: Any) -> Any:
     def made(driver: Any, x: Any = 0) -> Any:
         if isinstance(x, Traced):
             return fresh(driver.trace, cast(driver.trace, x.var_, np.dtype(kind)))
+        if isinstance(x, ComplexPair):
+            return x.astype(kind)
         return kind(x) if not any_traced(x) else from_nested(driver.trace, x, np.dtype(kind))
 
     return made

@@ -330,20 +330,20 @@ def multi_dot(trace: Trace, arrays: Any) -> Any:
     if len(given) < 2:
         raise ValueError("Expecting at least two arrays.")
     if len(given) == 2:
-        return np.dot(*given) if any(map(is_complex, given)) else _dot(trace, *given)
+        return np.dot(*given)
     for k, one in enumerate(given):
         if one.ndim != 2 and (one.ndim != 1 or 0 < k < len(given) - 1):
             raise np.linalg.LinAlgError(f"{one.ndim}-dimensional array given. Array must be two-dimensional")
     rows, columns = given[0].ndim == 1, given[-1].ndim == 1
     given[0], given[-1] = given[0][None] if rows else given[0], given[-1][:, None] if columns else given[-1]
-    made = _in_best_order(trace, given)
+    made = _in_best_order(given)
     return made[0, 0] if rows and columns else made[0] if rows else made[:, 0] if columns else made
 
 
 COMPLEX_TOO.add(multi_dot)
 
 
-def _in_best_order(trace: Trace, matrices: list[Any]) -> Any:
+def _in_best_order(matrices: list[Any]) -> Any:
     """The product of a chain; `best[i, j]` has the cost of the matrices from i to j, and the last one of the first half."""
     sizes = [one.shape[0] for one in matrices] + [matrices[-1].shape[1]]
     best = {(i, i): (0, i) for i in range(len(matrices))}
@@ -356,6 +356,6 @@ def _in_best_order(trace: Trace, matrices: list[Any]) -> Any:
 
     def product(i: int, j: int) -> Any:
         k = best[i, j][1]
-        return matrices[i] if i == j else matmul(trace, product(i, k), product(k + 1, j))
+        return matrices[i] if i == j else product(i, k) @ product(k + 1, j)
 
     return product(0, len(matrices) - 1)

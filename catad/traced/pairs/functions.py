@@ -20,6 +20,7 @@ from catad.traced.arrays.masked import Masked
 from catad.traced.arrays.operators import matmul
 from catad.traced.arrays.stand_in import Traced, computed, fresh
 from catad.traced.names.making import from_nested
+from catad.traced.pairs import ordering
 from catad.traced.pairs.stand_in import Complex, as_pair, astype, pair_of_array, zeros_like
 from catad.traced.pairs.universal import universal
 from catad.traced.recorder import Trace
@@ -30,20 +31,22 @@ from catad.vector.scans.scan import scan
 _FIRST = """reshape ravel flatten transpose permute_dims matrix_transpose swapaxes moveaxis rollaxis squeeze expand_dims
     broadcast_to flip fliplr flipud roll rot90 repeat tile resize tril triu take take_along_axis concatenate concat stack
     hstack vstack dstack column_stack block split array_split hsplit vsplit dsplit unstack delete diag diagflat diagonal
-    trace sum mean cumsum cumulative_sum diff ediff1d copy compress sliding_window_view pad gradient trapezoid nansum
-    nancumsum"""
+    trace sum cumsum cumulative_sum diff ediff1d copy sliding_window_view pad gradient trapezoid nan_to_num"""
 _EACH = ("broadcast_arrays", "atleast_1d", "atleast_2d", "atleast_3d", "meshgrid")  # a result for each argument
 _LIKE: dict[str, tuple[int, ...]] = {  # which arguments are data; the others say what is done with them
     **dict.fromkeys(_FIRST.split(), (0,)),
     **dict.fromkeys(["append", "linspace", "fill_diagonal"], (0, 1)),
-    "insert": (0, 2), "put_along_axis": (0, 2), "where": (1, 2), "extract": (1,), "select": (1, 2), "choose": (1,),
-    **dict.fromkeys(_EACH, tuple(range(64))), "add.at": (1, 3), "subtract.at": (1, 3),
+    **dict.fromkeys(["insert", "put_along_axis", "put", "place", "putmask"], (0, 2)),
+    "where": (1, 2), "extract": (1,), "select": (1, 2), "choose": (1,),
+    **dict.fromkeys(_EACH, tuple(range(64))), "add.at": (1, 3), "subtract.at": (1, 3), "add.reduceat": (1,),
 }  # fmt: skip
 _NAMED = {"a", "arr", "x", "array", "m", "v", "A", "ary", "tup", "arrays", "values", "prepend", "append", "start", "stop", "y",
-          "f", "choicelist", "default", "indices_or_sections"}  # fmt: skip
+          "f", "choicelist", "default", "indices_or_sections", "constant_values", "end_values", "vals"}  # fmt: skip
 _PRODUCTS = {"dot": "", "inner": "", "outer": "", "tensordot": "", "kron": "", "matvec": "", "convolve": "", "cross": "",
              "vdot": "first", "vecdot": "first", "vecmat": "first", "correlate": "second"}  # fmt: skip
-_METHODS = {"add.reduce": "sum", "add.accumulate": "cumsum", "multiply.reduce": "prod", "multiply.accumulate": "cumprod"}
+_KNOW = {"zeros_like", "ones_like", "empty_like", "full_like"}  # complex numbers themselves
+_METHODS = {"add.reduce": "sum", "add.accumulate": "cumsum", "multiply.reduce": "prod", "multiply.accumulate": "cumprod",
+            "maximum.reduce": "max", "minimum.reduce": "min"}  # fmt: skip
 
 
 def called(found: Callable[..., Any], trace: Trace, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -59,6 +62,8 @@ def called(found: Callable[..., Any], trace: Trace, name: str, args: tuple[Any, 
     elif name.endswith(".outer"):
         x, y = (as_pair(trace, one) for one in args[1:])
         made = universal(trace, args[0], (x.reshape(x.shape + (1,) * y.ndim), y), **kwargs)
+    elif name in _KNOW:
+        made = found(trace, *args, **kwargs)
     elif name in OWN:
         made = OWN[name](trace, *args, **kwargs)
     elif name in _PRODUCTS:
@@ -289,13 +294,10 @@ def _angle(trace: Trace, z: Any, deg: bool = False) -> Any:
     return made * (180 / np.pi) if deg else made
 
 
-def _var(
-    trace: Trace, a: Any, axis: Any = None, dtype: Any = None, *, ddof: Any = 0, keepdims: bool = False, **more: Any
-) -> Any:
-    if more or dtype is not None:
-        raise errors.TraceError(errors.not_for_complex(f"np.var with {', '.join(more) or 'dtype'}"))
-    z = as_pair(trace, a)
-    return z.re.var(axis=axis, ddof=ddof, keepdims=keepdims) + z.im.var(axis=axis, ddof=ddof, keepdims=keepdims)
+def _var(trace: Trace, a: Any, axis: Any = None, dtype: Any = None, **more: Any) -> Any:
+    z = as_pair(trace, a) if dtype is None else astype(as_pair(trace, a), dtype)
+    made = z.re.var(axis=axis, **more) + z.im.var(axis=axis, **more)
+    return made if dtype is None else made.astype(dtype)
 
 
 def _norm(trace: Trace, x: Any, *args: Any, **kwargs: Any) -> Any:
@@ -356,11 +358,69 @@ def _astype(trace: Trace, x: Any, dtype: Any, *args: Any, **more: Any) -> Any:
     return astype(as_pair(trace, x), dtype)
 
 
-def _average(trace: Trace, a: Any, axis: Any = None, weights: Any = None, **more: Any) -> Any:
-    if more or is_complex(weights):
-        raise errors.TraceError(errors.not_for_complex("np.average with these options"))
+def _average(trace: Trace, a: Any, axis: Any = None, weights: Any = None, returned: bool = False, **more: Any) -> Any:
     z = as_pair(trace, a)
-    return Complex(np.average(z.re, axis, weights), np.average(z.im, axis, weights))
+    if not is_complex(weights):
+        if returned:
+            raise errors.TraceError(errors.not_for_complex("np.average with returned=True"))
+        return Complex(np.average(z.re, axis, weights, **more), np.average(z.im, axis, weights, **more))
+    w = as_pair(trace, weights)
+    if returned or w.shape != z.shape:
+        raise errors.TraceError(errors.not_for_complex("np.average with complex weights of another shape, or returned=True"))
+    return np.sum(z * w, axis=axis, **more) / np.sum(w, axis=axis, **more)
+
+
+def _without_nan(function: Any, number: float) -> Callable[..., Any]:
+    """Sums and products that leave out numbers of which a part is NaN."""
+
+    def made(trace: Trace, a: Any, *args: Any, **kwargs: Any) -> Any:
+        z = as_pair(trace, a)
+        return function(np.where(np.isnan(z), z.dtype.type(number), z), *args, **kwargs)
+
+    return made
+
+
+def _mean(trace: Trace, a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True) -> Any:
+    """NumPy divides by a complex number: of an infinite part, the other one is NaN."""
+    z: Any = as_pair(trace, a)
+    total = z.sum(axis=axis, dtype=dtype, keepdims=keepdims, where=where)
+    count = math.prod([z.shape[k] for k in _axes(z, axis)])
+    if where is not True:
+        count = np.sum(np.broadcast_to(where, z.shape), axis=axis, keepdims=keepdims)
+    return (total / count).astype(total.dtype, copy=False)
+
+
+def _nanmean(trace: Trace, a: Any, axis: Any = None, dtype: Any = None, **more: Any) -> Any:
+    there = ~np.isnan(as_pair(trace, a))
+    made = np.nansum(a, axis=axis, dtype=dtype, **more) / np.sum(there, axis=axis, **more)
+    return made if dtype is not None else made.astype(a.dtype, copy=False)
+
+
+def _sinc(trace: Trace, x: Any) -> Any:
+    z = as_pair(trace, x)
+    y = np.pi * np.where(universal(trace, np.equal, (z, 0)), z.dtype.type(1e-20), z)
+    return np.sin(y) / y
+
+
+def _isin(trace: Trace, element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, **_: Any) -> Any:
+    z, tests = as_pair(trace, element), as_pair(trace, test_elements).reshape(-1)
+    made = np.any(z[..., None] == tests, axis=-1)
+    return ~made if invert else made
+
+
+def _compress(trace: Trace, x: Any, y: Any, axis: Any = None) -> Any:
+    """The function has the condition first, the method the array."""
+    condition, z = (y, x) if is_complex(x) else (x, y)
+    return Complex(*[np.compress(condition, part, axis) for part in (z.re, z.im)])
+
+
+def _without(said: str, instead: str) -> Callable[..., Any]:
+    """What has no meaning here, with what to write instead."""
+
+    def made(trace: Trace, *args: Any, **kwargs: Any) -> Any:
+        raise errors.TraceError(errors.not_for_complex(said, instead))
+
+    return made
 
 
 def _polyval(trace: Trace, p: Any, x: Any) -> Any:
@@ -399,7 +459,15 @@ OWN: dict[str, Callable[..., Any]] = {
     "any": _reduced(np.any), "all": _reduced(np.all), "count_nonzero": _reduced(np.count_nonzero), "isclose": _isclose,
     "allclose": lambda trace, *args, **kwargs: np.all(_isclose(trace, *args, **kwargs)), "array_equal": _array_equal,
     "round": _round, "around": _round, "astype": _astype, "average": _average, "polyval": _polyval, "fill": _fill,
-    "copyto": _copyto,
+    "copyto": _copyto, "nansum": _without_nan(np.sum, 0.0), "nancumsum": _without_nan(np.cumsum, 0.0),
+    "nanprod": _without_nan(np.prod, 1.0), "nancumprod": _without_nan(np.cumprod, 1.0), "mean": _mean, "nanmean": _nanmean,
+    "sinc": _sinc, "isin": _isin, "compress": _compress, "nonzero": _reduced(np.nonzero), "argwhere": _reduced(np.argwhere),
+    "flatnonzero": _reduced(np.flatnonzero),
+    "real_if_close": _without("np.real_if_close, whose dtype depends on the numbers,", "take z.real where it is real"),
+    "view": _without("x.view", "take z.real and z.imag, views of the same memory, or np.stack([z.real, z.imag], -1)"),
+    "unique": _without("np.unique, whose shape depends on the numbers,", "np.sort(z), and compare neighbours"),
+    "multiply.at": _without("np.multiply.at", "write a loop, z[i] *= w, or compute the factors of each entry first"),
+    **ordering.OWN,
     "result_type": lambda trace, *things: np.result_type(*map(_weakly, things)),
     "can_cast": lambda trace, from_, to, casting="safe": np.can_cast(_weakly(from_), to, casting),
     "common_type": lambda trace, *arrays: np.result_type(*[one.dtype for one in arrays], np.float16),
@@ -415,7 +483,9 @@ def attribute(self: Complex, name: str) -> Any:
         return Complex(getattr(self.re, name), getattr(self.im, name))
     if name in ("device", "base"):
         return getattr(self.re, name)
-    found = METHODS.get(name)
+    if name in ("sort", "partition"):
+        return lambda *args, **kwargs: ordering.put_in_order(self, name, *args, **kwargs)
+    found = OWN[name] if name == "view" else METHODS.get(name)
     if found is None or name == "flat":
         if name.startswith("_") or not hasattr(np.ndarray, name):
             raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")

@@ -14,12 +14,12 @@ import numpy as np
 
 from catad import errors, scalar
 from catad.category.terms import D
+from catad.scalar.pairs.tables import COMPLEX, REAL
 from catad.support.lru import remembered
 from catad.traced.arrays.masked import Masked, common_mask
 from catad.traced.arrays.operators import cast, weakened
 from catad.traced.arrays.ragged import Ragged
 from catad.traced.arrays.stand_in import Traced, computed, fresh
-from catad.traced.pairs.formulas import COMPLEX, REAL
 from catad.traced.pairs.stand_in import Complex, as_pair
 from catad.traced.recorder import Trace, Var
 from catad.values.arrays import is_weak

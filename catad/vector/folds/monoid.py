@@ -17,10 +17,13 @@ import numpy as np
 from catad import errors, scalar
 from catad.category.cartesian import in_pattern
 from catad.category.constructors import constructor
-from catad.category.spaces import Elements, Value, as_leaves, flatten, space_of
+from catad.category.spaces import Elements, Value, as_leaves, flatten, mapped, space_of
 from catad.category.text import called
 from catad.scalar import Function
+from catad.scalar.ir import Pair, of_reals
+from catad.scalar.ir import leaves as leaves_of
 from catad.support.lru import remembered
+from catad.values.complex_numbers import is_complex
 from catad.values.stream_capture import check_not_captured
 from catad.vector.pointwise.map import function_code
 
@@ -89,11 +92,20 @@ class Monoid:
     @property
     def element(self) -> Any:
         """The neutral element, nested as all elements are."""
-        return scalar.unflatten(self.tree, self.neutral)
+        if of_reals(self.op.tree) != self.tree:
+            return scalar.unflatten(self.tree, self.neutral)
+        return _as_numbers(scalar.unflatten(self.op.tree, self.neutral))
 
     def identity(self, leaf: int, dtype: np.dtype[Any]) -> Any:
         """One number of the neutral element as a NumPy scalar."""
         return dtype.type(self.neutral[leaf])
+
+
+def _as_numbers(nested: Any) -> Any:
+    """Complex numbers in the places of pairs."""
+    if isinstance(nested, Pair):
+        return complex(*nested)
+    return tuple(map(_as_numbers, nested)) if isinstance(nested, tuple) else nested
 
 
 def monoid_of(op: Any, neutral: Any = None, params: int = 0) -> Monoid:
@@ -102,14 +114,15 @@ def monoid_of(op: Any, neutral: Any = None, params: int = 0) -> Monoid:
         if neutral is not None or params:
             raise errors.MonoidError(errors.monoid_twice(op))
         return op
-    leaves = flatten(neutral)
-    for leaf in leaves:
-        if not isinstance(leaf, (bool, int, float, np.number, np.bool_)):
+    for leaf in flatten(neutral):
+        if not isinstance(leaf, (bool, int, float, complex, np.number, np.bool_)):
             raise errors.MonoidError(errors.not_a_neutral(op, leaf))
-    numbers = tuple([leaf.item() if isinstance(leaf, np.generic) else leaf for leaf in leaves])
-    tree = scalar.tree_of(neutral)
-    function = scalar.read(op, (tree, tree, *[None] * params))
-    if function.tree != tree:
+    nested = mapped(neutral, lambda leaf: Pair((leaf.real, leaf.imag)) if is_complex(leaf) else leaf)
+    numbers = tuple([leaf.item() if isinstance(leaf, np.generic) else leaf for leaf in leaves_of(nested)])
+    element = scalar.tree_of(nested)
+    function = scalar.read(op, (element, element, *[None] * params))
+    tree = of_reals(element)
+    if function.tree != element and not (isinstance(op, Function) and of_reals(function.tree) == tree):
         raise errors.MonoidError(errors.not_closed(op, neutral, f"a result nested as {function.tree}", _NEST))
     made = Monoid(function, numbers, tree, None, params)
     if scalar.recognise(function) == "add" and numbers[0] != 0:
@@ -129,10 +142,10 @@ def monoid(
 ) -> Monoid:
     """An associative operator with its neutral element, for `fold`, `scan`, `histogram` and their like.
 
-    `op` takes two elements, numbers or tuples nested as `neutral`, and then `params` numbers that are free: they come as further
-    factors of the domain, and derivatives with respect to them are right. `inverse(total, x)` takes x out of the total of a
-    commutative operator; it saves the scans in the derivatives of folds and histograms. `domain` is an array of elements on which
-    the laws are checked at once (otherwise they are on the values of the first call). Raises `MonoidError`.
+    `op` takes two elements, real or complex numbers, or tuples nested as `neutral`, and then `params` free ones: they come as
+    further factors of the domain, and derivatives with respect to them are right. `inverse(total, x)` takes x out of the total
+    of a commutative operator; it saves the scans in the derivatives of folds and histograms. `domain` is an array of elements on
+    which the laws are checked at once (otherwise they are on the values of the first call). Raises `MonoidError`.
 
     >>> import catad as ct, numpy as np
     >>> times = ct.monoid(lambda a, b: a * b, 1.0, inverse=lambda total, x: total / x)

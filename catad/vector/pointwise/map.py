@@ -252,18 +252,22 @@ def function_code(function: Function, name: Callable[[Any, str], str]) -> str:
 
 def _trees(x: Any, count: int, fn: Any) -> tuple[Any, ...]:
     """The nesting of each of `count` parameters, from wires: a product has a factor for each, nested to the left or flat."""
+    return tuple([scalar.tree_of(part) for part in spine(x, count, fn)])
+
+
+def spine(x: Any, count: int, fn: Any) -> tuple[Any, ...]:
+    """What each of `count` parameters takes of a nested tuple."""
     if count == 1:
-        return (scalar.tree_of(x),)
+        return (x,)
     parts: list[Any] = []
     while isinstance(x, tuple) and len(x) == 2 and len(parts) < count - 2:
         parts.insert(0, x[1])
         x = x[0]
-    spine = (x, *parts) if not isinstance(x, tuple) else (*x, *parts)
-    flat = spine
+    flat = (x, *parts) if not isinstance(x, tuple) else (*x, *parts)
     if len(flat) != count:
         space = getattr(x, "space", None)
         raise errors.SpaceError(errors.wrong_parameter_count(count, len(flat), space, fn))
-    return tuple([scalar.tree_of(part) for part in flat])
+    return flat
 
 
 @constructor(morphisms="fn")

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,6 +18,7 @@ from catad.category.spaces import as_dtype, flatten, rebuild
 from catad.category.terms import D, Fork, is_function, morphism, then
 from catad.errors.places import Place
 from catad.scalar import Function
+from catad.values.complex_numbers import is_complex
 from catad.vector.pointwise.map import LEAFWISE, Map, MapOf, named
 
 if TYPE_CHECKING:
@@ -74,6 +76,10 @@ def operated(word: str, f: Any, g: Any, where: Place) -> D:
     if isinstance(f, D) and isinstance(g, D):
         return then(Fork((f, g)), both, where)
     one, number = (f, g) if isinstance(f, D) else (g, f)
+    if is_complex(number) and not np.ndim(number):
+        of = getattr(operator, {"div": "truediv"}.get(word, word))
+        made = MapOf(lambda z: of(z, number)) if isinstance(f, D) else MapOf(lambda z: of(number, z))
+        return then(one, made, where)
     if isinstance(number, bool) or not isinstance(number, (int, float, np.integer, np.floating)):
         raise errors.SpaceError(errors.not_an_operand(symbol, number))
     return then(one, WithNumber(word, symbol, number, isinstance(f, D)), where)
@@ -122,13 +128,15 @@ def times(number: Any) -> D:
     """Multiplication of every leaf by a number; `2.0 * f` is `f >> times(2.0)`.
 
     Shapes stay. Dtypes by NEP 50: a Python number is weak, a NumPy scalar has its own. Raises `SpaceError` for an argument
-    that is no real number.
+    that is no number. A complex number multiplies as NumPy's: `ct.map` of a product.
 
     >>> import catad as ct
     >>> ct.times(2.0)(1.0, 3.0)
     (np.float64(2.0), np.float64(6.0))
     """
-    if isinstance(number, (bool, np.bool_)) or not isinstance(number, (int, float, np.number)) or np.iscomplexobj(number):
+    if is_complex(number) and not np.ndim(number):
+        return MapOf(lambda z: number * z)
+    if isinstance(number, (bool, np.bool_)) or not isinstance(number, (int, float, np.number)):
         raise errors.SpaceError(errors.not_a_factor(number))
     return Times(number.item() if isinstance(number, np.generic) else number)
 

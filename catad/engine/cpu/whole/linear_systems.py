@@ -17,7 +17,6 @@ import numpy as np
 from catad import scalar
 from catad.category.boxes import Primitive
 from catad.category.spaces import Tensor
-from catad.engine.cpu.run import blas
 from catad.engine.cpu.whole.fortran import Fortran
 from catad.engine.cpu.whole.text import Arrays, Text
 from catad.engine.text.numbers import called, cast, load, store
@@ -179,7 +178,7 @@ def _lu(text: Text, box: Primitive, read: Arrays, made: Arrays) -> None:
 
 
 def _cholesky(text: Text, box: Primitive, read: Arrays, made: Arrays) -> None:
-    """The lower factors; NaN where a matrix has NaN."""
+    """The lower factors; NaN where a matrix has numbers that are not finite and no factor."""
     (a, space), (goal, _) = read[0], made[0]
     lanes, n = _stack(space)
     if n > SMALL:
@@ -189,10 +188,10 @@ def _cholesky(text: Text, box: Primitive, read: Arrays, made: Arrays) -> None:
             text.fail(lapack.cholesky(lapack.at(goal.pointer, lane)))
         return
     r, w = _Registers(text, space.dtype), text.w
-    nan, zero = r.number(math.nan), r.number(0.0)
+    nan, zero, infinity = r.number(math.nan), r.number(0.0), r.number(math.inf)
     with text.each([lanes]) as (lane,):
         m = r.read(a.pointer, lane, n, n)
-        strange = r.any([r.compare("uno", x, x) for i, row in enumerate(m) for x in row[: i + 1]])
+        strange = r.any([r.compare("uge", r.size(x), infinity) for i, row in enumerate(m) for x in row[: i + 1]])
         failed = "false"
         for k in range(n):
             failed = r.any([failed, r.compare("ule", m[k][k], zero)])
@@ -203,7 +202,8 @@ def _cholesky(text: Text, box: Primitive, read: Arrays, made: Arrays) -> None:
                 for j in range(k + 1, row + 1):
                     m[row][j] = r.less(m[row][j], m[row][k], m[j][k])
         text.fail(w.set(f"and i1 {failed}, {w.set(f'xor i1 {strange}, true')}"))
-        kept = [[r.choose(strange, nan, x) for x in row[: i + 1]] + [zero] * (n - i - 1) for i, row in enumerate(m)]
+        lost = w.set(f"and i1 {failed}, {strange}")
+        kept = [[r.choose(lost, nan, x) for x in row[: i + 1]] + [zero] * (n - i - 1) for i, row in enumerate(m)]
         r.write(kept, goal.pointer, lane)
 
 

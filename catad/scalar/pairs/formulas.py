@@ -1,5 +1,7 @@
 """NumPy's universal functions of complex numbers, as scalar functions of real and imaginary parts.
 
+`inverses.py` has those that invert others, `tables.py` all by their universal functions.
+
 Branch cuts, signed zeros, infinities and NaN are those of C99, annex G, as NumPy has them; products and quotients are NumPy's own
 (a quotient as in R. L. Smith, *Algorithm 116: Complex Division*, 1962; no recovery of infinities from NaN). The scalar language
 differentiates the formulas, so a case that stands only for special numbers must have the right derivative, too: on a branch cut
@@ -9,8 +11,6 @@ that of the side on which the value lies. Results of one number are real or trut
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -114,6 +114,26 @@ def greater(a: float, b: float, c: float, d: float) -> bool:
 
 def greater_equal(a: float, b: float, c: float, d: float) -> bool:
     return less_equal(c, d, a, b)
+
+
+def maximum(a: float, b: float, c: float, d: float) -> Pair:
+    return (a, b) if isnan(a, b) or greater_equal(a, b, c, d) else (c, d)
+
+
+def minimum(a: float, b: float, c: float, d: float) -> Pair:
+    return (a, b) if isnan(a, b) or less_equal(a, b, c, d) else (c, d)
+
+
+def fmax(a: float, b: float, c: float, d: float) -> Pair:
+    return (a, b) if isnan(c, d) or greater_equal(a, b, c, d) else (c, d)
+
+
+def fmin(a: float, b: float, c: float, d: float) -> Pair:
+    return (a, b) if isnan(c, d) or less_equal(a, b, c, d) else (c, d)
+
+
+def rint(x: float, y: float) -> Pair:
+    return np.rint(x), np.rint(y)
 
 
 def isnan(x: float, y: float) -> bool:
@@ -303,18 +323,3 @@ def cos(x: float, y: float) -> Pair:
 def tan(x: float, y: float) -> Pair:
     re, im = tanh(-y, x)
     return im, -re
-
-
-COMPLEX: dict[np.ufunc, Callable[..., Any]] = {
-    getattr(np, one.__name__): one
-    for one in (add, subtract, multiply, divide, reciprocal, square, negative, positive, conjugate, sign, sqrt, exp, log, log2,
-                log10, log1p, exp2, expm1, power, sinh, cosh, tanh, sin, cos, tan)
-}  # fmt: skip
-"""Those whose results are complex numbers."""
-
-REAL: dict[np.ufunc, Callable[..., Any]] = {
-    getattr(np, one.__name__): one
-    for one in (absolute, equal, not_equal, less, less_equal, greater, greater_equal, isnan, isinf, isfinite, logical_not,
-                logical_and, logical_or, logical_xor)
-}  # fmt: skip
-"""Those whose results are real numbers or truth values."""
