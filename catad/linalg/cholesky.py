@@ -52,8 +52,8 @@ def symmetrised(a: Tensor) -> Placed:
 class Cholesky(Decomposition):
     """The lower factors of a stack of matrices (..., n, n), of which the lower halves are read."""
 
-    of_matrices = True
     pair: bool = False
+    of_matrices = True
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return ins
@@ -73,7 +73,7 @@ class Cholesky(Decomposition):
 
 
 def _moved(a: Tensor, pair: bool = False) -> Structure:
-    """dA to dL as products, with L and `_phi` in the slots; of real forms where `pair`."""
+    """dA to dL as products, with L and `_phi` in the slots."""
     n = a.shape[-1]
     left = Inverse(stacked(a, (n,)), kind_of("lower", pair))
     on_both_sides: list[Placed] = [(left, (0,)), (flipped(a), ()), (left, (0,)), (flipped(a), ())]
@@ -114,6 +114,7 @@ class CholeskyPulled(Primitive):
 
     arity = 2
     vectorized = True
+    borrows = True
     of_matrices = True
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:

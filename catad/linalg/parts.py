@@ -32,8 +32,8 @@ class Decomposition(Primitive):
     __slots__ = ()
     arity: int | None = 1
     vectorized = True
-    borrows = True
     takes = gives = "m"
+    borrows = True
 
     def carried(self, size: int) -> Primitive:
         return self

@@ -85,6 +85,7 @@ class Inverted(Primitive):
 
     arity = 3
     vectorized = True
+    borrows = True
     of_matrices = True
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:

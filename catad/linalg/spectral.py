@@ -101,8 +101,7 @@ def _cond(b: Builder, x: Any, term: Any) -> Wire:
         ends = [_entry(b, s, k) for k in (0, s.shape[-1] - 1)]
         made = of_wires(b, apply("div", param(0), param(1)), *(ends if order != -2 else ends[::-1]))
     else:
-        a = square(b, a, term)
-        regular, singular = _regular(b, a)
+        regular, singular = _regular(b, square(b, a, term))
         both = [_norm_of(b, one, order, term) for one in (a, on_parts(lambda part: cast(part, a.dtype), inverted(b, regular)))]
         made = of_wires(b, apply("select", param(2), const(np.inf), apply("mul", param(0), param(1))), *both, singular)
     both_parts = a.re + a.im if isinstance(a, Pair) else a

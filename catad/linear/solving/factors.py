@@ -63,7 +63,8 @@ def lapack(name: str, dtype: np.dtype[Any]) -> Any:
     """A function of LAPACK or BLAS for a dtype."""
     from scipy.linalg import blas, lapack
 
-    return getattr(blas if name in ("trsm", "trsv") else lapack, {"f": "s", "d": "d", "F": "c", "D": "z"}[dtype.char] + name)
+    letter = {"f": "s", "d": "d", "F": "c", "D": "z"}[dtype.char]
+    return getattr(blas if name in ("trsm", "trsv") else lapack, letter + name)
 
 
 def _on_device(name: str) -> Any:

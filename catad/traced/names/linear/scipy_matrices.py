@@ -32,7 +32,7 @@ def block_diag(trace: Trace, *arrs: Any) -> Any:
 
 def toeplitz(trace: Trace, c: Any, r: Any = None) -> Any:
     column = np.atleast_1d(numbers(trace, c))
-    row = np.conjugate(column) if r is None else np.atleast_1d(numbers(trace, r))
+    row = np.conjugate(column) if r is None and is_complex(column) else column if r is None else np.atleast_1d(numbers(trace, r))
     if column.ndim != 1 or row.ndim != 1:
         raise errors.TraceError(errors.unknown_parameter("scipy.linalg.toeplitz", "c or r that has not one axis"))
     m, n = len(column), len(row)
