@@ -45,6 +45,7 @@ DOCUMENTED = frozenset(
         "cbrt",
         "ceil",
         "concatenate",
+        "conjugate",
         "copysign",
         "count_nonzero",
         "cos",

@@ -214,7 +214,6 @@ class ComplexTensor(Product):
             raise errors.SpaceError(errors.unknown_dtype(dtype)) from None
         part = Tensor(shape, real)
         super().__init__((part, part))
-        object.__setattr__(self, "_hash", hash(("ComplexTensor", self.factors)))
         object.__setattr__(self, "has_complex", True)
 
     __eq__, __hash__ = Product.__eq__, Product.__hash__

@@ -12,24 +12,25 @@ from typing import Any
 import numpy as np
 
 from catad import errors, scalar
-from catad.category.cartesian import cross
+from catad.category.cartesian import compose, cross
 from catad.category.constant import Const
-from catad.category.spaces import Space
-from catad.category.terms import D
+from catad.category.spaces import Product, Space, Tensor, rebuild
+from catad.category.terms import D, Id
 from catad.scalar.ir import COMPLEX, of_reals
 from catad.traced.function import function_term
 from catad.traced.signature import Form, tree_of_space
+from catad.values.arrays import weak_dtypes
 from catad.values.complex_numbers import ComplexPair
 from catad.values.trees import LEAF, PAIR, Tree
 from catad.vector.deferred import Named, OfOperator, Shaped
 from catad.vector.folds.fold import fold
 from catad.vector.indexing.subscript import Subscript
 from catad.vector.pointwise.map import MapOf, spine
-from catad.vector.pointwise.operators import Leafwise, Times
+from catad.vector.pointwise.operators import Leafwise, Times, astype
 from catad.vector.scans.scan import scan
 
 _ALIKE = """broadcast_to cumsum diff expand_dims flip mean moveaxis repeat reshape roll slice squeeze sum tile transpose replicate
-    fftshift ifftshift"""
+    fftshift ifftshift stop_gradient"""
 _NUMPY: dict[str, Callable[..., Any]] = {
     "prod": np.prod, "cumprod": np.cumprod, "max": np.max, "min": np.min, "argmax": np.argmax, "argmin": np.argmin,
     "sort": np.sort, "argsort": np.argsort, "norm": np.linalg.norm, "std": np.std, "var": np.var, "all": np.all, "any": np.any,
@@ -118,7 +119,20 @@ def leafwise_at(term: Leafwise, form: Form, dom: Space) -> tuple[D, Tree]:
 
 
 def at_complex(term: D, form: Form, dom: Space) -> tuple[D, Tree | None]:
-    """A morphism of arrays at complex arrays, and the tree of its result."""
+    """A morphism of arrays at complex arrays, and the tree of its result. Python's numbers take the dtypes of the arrays."""
+    given = [tree.said(0) if tree.kind == "number" else None for tree in form.tree.leaves]
+    numbers = [number for number in given if number is not None]
+    if not numbers or len(numbers) == len(given) or len(given) != len(dom.leaves):
+        return _at(term, form, dom)
+    pairs = list(zip(given, dom.leaves, strict=True))
+    dtypes = iter(weak_dtypes(numbers, [space.dtype for number, space in pairs if number is None]))
+    leaves = [space if number is None else Tensor((), next(dtypes)) for number, space in pairs]
+    casts = [Id() if old == new else astype(new.dtype) for old, new in zip(dom.leaves, leaves, strict=True)]
+    made, tree = _at(term, form, rebuild(dom, leaves, Product))
+    return compose(rebuild(dom, casts, lambda parts: cross(*parts)), made), tree
+
+
+def _at(term: D, form: Form, dom: Space) -> tuple[D, Tree | None]:
     if isinstance(term, MapOf):
         return map_at(term, form, dom)
     if isinstance(term, Leafwise):

@@ -1,6 +1,8 @@
 """Linear systems and decompositions, `ct.linalg`. Names and options are those of NumPy and SciPy.
 
-Leading axes count matrices of a stack. Floats keep their dtype, integers become float64. See docs/linear-algebra.md.
+Leading axes count matrices of a stack. Floats keep their dtype, integers become float64. A complex array is the pair of its real
+and imaginary parts, (re, im), as an argument and as a result; singular values and eigenvalues of Hermitian matrices are real.
+Derivatives are real-linear maps on pairs, and transposes in formulas are conjugate. See docs/linear-algebra.md.
 
 >>> import catad as ct, numpy as np
 >>> a = np.array([[2.0, 1.0], [1.0, 3.0]])

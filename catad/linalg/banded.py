@@ -81,7 +81,8 @@ def solve_banded(l_and_u: tuple[int, int]) -> D:
 
     `l_and_u` are the numbers of diagonals below and above the main one, and `ab[u + i - j, j]` is the entry `[i, j]` of the
     matrix.
-    What of `ab` lies outside the matrix is not read, and its derivative is 0.
+    What of `ab` lies outside the matrix is not read, and its derivative is 0. Complex arrays are pairs (re, im); they are solved
+    as real ones with 2 l + 1 and 2 u + 1 diagonals.
 
     Shapes: ab (..., l + u + 1, n); b (n,), or (..., n, k) whose leading axes broadcast with those of ab. Dtype: the common
     floating one, float64 for integers. Derivative: `a^-1 (db - da x)` to any order by one factorisation in O(n); by ab the

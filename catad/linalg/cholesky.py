@@ -52,8 +52,8 @@ def symmetrised(a: Tensor) -> Placed:
 class Cholesky(Decomposition):
     """The lower factors of a stack of matrices (..., n, n), of which the lower halves are read."""
 
-    of_matrices = True
     pair: bool = False
+    of_matrices = True
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return ins
@@ -73,7 +73,7 @@ class Cholesky(Decomposition):
 
 
 def _moved(a: Tensor, pair: bool = False) -> Structure:
-    """dA to dL as products, with L and `_phi` in the slots; of real forms where `pair`."""
+    """dA to dL as products, with L and `_phi` in the slots."""
     n = a.shape[-1]
     left = Inverse(stacked(a, (n,)), kind_of("lower", pair))
     on_both_sides: list[Placed] = [(left, (0,)), (flipped(a), ()), (left, (0,)), (flipped(a), ())]
@@ -114,6 +114,7 @@ class CholeskyPulled(Primitive):
 
     arity = 2
     vectorized = True
+    borrows = True
     of_matrices = True
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -170,10 +171,11 @@ def cholesky(upper: bool = False) -> D:
     The lower half of A is read, the upper one if `upper` is true. Matrices with NaN have NaN as factors, others of the stack
     nothing of it.
 
-    Shapes: (..., n, n) to (..., n, n), zeros in the other half. Dtype: that of A, float64 for integers. Derivative: to any order;
-    it is that by symmetric matrices, dA counting as (dA + dA') / 2. Raises `SpaceError` for matrices that are not square,
-    `SolveError` (a `numpy.linalg.LinAlgError`) for one that is not positive definite. Source: M. Giles, Collected matrix
-    derivative results for forward and reverse mode algorithmic differentiation, 2008, section 3.
+    Shapes: (..., n, n) to (..., n, n), zeros in the other half. Dtype: that of A, float64 for integers. Derivative: to any
+    order; it is that by symmetric matrices, dA counting as (dA + dA') / 2. Hermitian matrices are pairs (re, im). Raises
+    `SpaceError` for matrices that are not square, `SolveError` (a `numpy.linalg.LinAlgError`) for one that is not positive
+    definite. Source: M. Giles, Collected matrix derivative results for forward and reverse mode algorithmic differentiation,
+    2008, section 3.
 
     >>> import catad as ct, numpy as np
     >>> ct.linalg.cholesky()(np.array([[4.0, 0.0], [2.0, 10.0]]))

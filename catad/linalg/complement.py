@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from catad.category.boxes import box
 from catad.category.spaces import Tensor
-from catad.linalg.pairs import Array, Pair, decomposed
+from catad.linalg.pairs import Array, decomposed, joined
 from catad.linalg.parts import Decomposition, adjoint, by_lane, flipped, of_shape, timed, times
 from catad.linear.families.block import chain
 from catad.linear.structure import Rule
-from catad.vector.shapes.shape import concatenate
 
 if TYPE_CHECKING:
-    from catad.category.wiring import Builder, Wire
+    from catad.category.wiring import Builder
 
 
 @box
@@ -63,8 +62,4 @@ def completed(b: Builder, a: Array, q: Array, of: str) -> Array:
     if q.shape[-1] == q.shape[-2]:
         return q
     (rest,) = decomposed(b, Complement(of), a, q)
-    beside = concatenate(q.ndim - 1)
-    if isinstance(q, Pair):
-        return Pair(*[b.apply(beside, both) for both in zip(q, rest, strict=True)])
-    whole: Wire = b.apply(beside, (q, rest))
-    return whole
+    return joined(b, q.ndim - 1, q, rest)

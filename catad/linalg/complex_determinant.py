@@ -7,15 +7,14 @@ The sign is det A / |det A|. The cofactors C of a singular matrix follow from it
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from catad import upward
-from catad.category.boxes import Primitive, box
+from catad.category.boxes import box
 from catad.category.spaces import Product, Tensor
-from catad.linalg.determinant import interchanges, summed_with
+from catad.linalg.determinant import OfFactors, interchanges, summed_with
 from catad.linalg.matrices import swapped
 from catad.linalg.pairs import Pair, conjugate, real_form
 from catad.linalg.solve import inverted
@@ -35,18 +34,14 @@ if TYPE_CHECKING:
 _LU = Factor(of_complex("general"))
 
 
-class OfComplexFactors(Primitive):
+class OfComplexFactors(OfFactors):
     """What follows from both parts of matrices, their LU factors and pivots, of which only the matrices are differentiated."""
 
     __slots__ = ()
     arity = 4
-    vectorized = True
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
-        return 4 * math.prod(ins[3].shape)
-
-    def carried(self, size: int) -> Primitive:
-        return self
+        return 4 * ins[3].size
 
 
 def _parts(z: Any) -> tuple[Any, Any]:
@@ -152,7 +147,7 @@ def _singular(xp: Any, a: Any, lu: Any, pivots: Any) -> Any:
     u, s, vh = xp.linalg.svd(a)
     others = xp.stack([xp.prod(xp.delete(s, k, axis=-1), axis=-1) for k in range(a.shape[-1])], axis=-1)
     phases = xp.linalg.det(u) * xp.linalg.det(vh)
-    return (phases[:, None, None] * xp.matmul(u.conj() * others[:, None], vh.conj())).astype(a.dtype)
+    return (phases[:, None, None] * xp.matmul(xp.conjugate(u) * others[:, None], xp.conjugate(vh))).astype(a.dtype)
 
 
 def _lay_regular(b: Builder, x: Any, term: Any) -> tuple[Wire, Wire]:

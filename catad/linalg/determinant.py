@@ -174,9 +174,10 @@ def _det(b: Builder, a: Any, term: Any) -> Any:
 slogdet = of_one("slogdet", _slogdet, """\
 `ct.linalg.slogdet(a)` has the signs of determinants, and the logarithms of their absolute values.
 
-Shapes: (..., n, n) to a pair of (...). Dtype: that of a, float64 for integers.
-Derivative: `tr(a^-1 da)`, to any order; that of the sign is 0. A singular matrix has the sign 0 and -inf, and no derivative:
-`SolveError`.
+Shapes: (..., n, n) to a pair of (...); of complex matrices, pairs (re, im), the sign `det a / |det a|` is a pair. Dtype: that of
+a, float64 for integers.
+Derivative: `Re tr(a^-1 da)`, to any order; that of the sign is 0, of a complex one `i sign Im tr(a^-1 da)`. A singular matrix has
+the sign 0 and -inf, and no derivative: `SolveError`.
 Errors: `SpaceError` for matrices that are not square.
 
 >>> import catad as ct, numpy as np
@@ -186,7 +187,7 @@ Errors: `SpaceError` for matrices that are not square.
 
 det = of_one("det", _det, """`ct.linalg.det(a)` has the determinants of matrices.
 
-Shapes: (..., n, n) to (...). Dtype: that of a, float64 for integers.
+Shapes: (..., n, n) to (...), pairs (re, im) to pairs. Dtype: that of a, float64 for integers.
 Derivative: the cofactors, which a singular matrix has, too, by its singular values. Second derivatives of a singular matrix are a
 `SolveError`.
 Errors: `SpaceError` for matrices that are not square.

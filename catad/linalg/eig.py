@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors
-from catad.category.boxes import Primitive, box
+from catad.category.boxes import box
 from catad.category.constant import const
 from catad.category.spaces import Tensor
 from catad.linalg.divided import Divided
 from catad.linalg.matrices import of_one
 from catad.linalg.pairs import Pair, from_real_form, real_form, to_real_form
-from catad.linalg.parts import by_lane, diagonals, timed, times
+from catad.linalg.parts import Decomposition, by_lane, diagonals, timed, times
 from catad.linear.families.block import assemble, chain, diagonal_block, placed, total
 from catad.linear.families.contract import repeated
 from catad.linear.families.delta import delta, identity
@@ -43,14 +43,11 @@ if TYPE_CHECKING:
 _GENERAL = of_complex("general")
 
 
-class OfSquare(Primitive):
+class OfSquare(Decomposition):
     """Array code on a stack of square matrices: real ones, or both parts of complex ones."""
 
     __slots__ = ()
-    vectorized = True
-
-    def carried(self, size: int) -> Primitive:
-        return self
+    arity = None
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return 25 * len(ins) ** 2 * ins[0].size * ins[0].shape[-1]
@@ -59,6 +56,7 @@ class OfSquare(Primitive):
 def _by_numpy(xp: Any, arrays: Sequence[Any], found: Callable[[Any], tuple[Any, ...]]) -> list[Any]:
     """Both parts of the results for a stack, which are complex; on the host, where other libraries have no such function."""
     a = arrays[0] if len(arrays) == 1 else complex_of(xp, *arrays)
+    check_not_captured(xp, "whether matrices are finite")
     host = a if xp is np else a.get()
     made = by_lane(np, lambda a: tuple([x.astype(np.result_type(a.dtype, np.complex64), copy=False) for x in found(a)]), host)
     return [xp.asarray(part.copy()) for x in made for part in (x.real, x.imag)]
@@ -80,14 +78,16 @@ class Eigvals(OfSquare):
 
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
             b = wires[0].builder
-            return _basis(b, Pair(*b.add(Eig(), *wires)[2:]))
+            return _basis(b, Pair(*b.add(Eig(len(wires) == 2), *wires)[2:]))
 
         return Rule(structure, coefficients)
 
 
 @box
 class Eig(OfSquare):
-    """Both parts of the eigenvalues and of the eigenvectors."""
+    """Both parts of the eigenvalues and of the eigenvectors of real matrices, of complex ones if `pair`."""
+
+    pair: bool = False
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         values = Tensor(ins[0].shape[:-1], ins[0].dtype)
@@ -120,7 +120,7 @@ class Eig(OfSquare):
         return Rule(structure, coefficients)
 
     def needs(self, read: Sequence[bool]) -> Sequence[bool] | None:
-        return None if read[2] or read[3] else (True,)
+        return None if read[2] or read[3] else (True,) * (1 + self.pair)
 
     def narrowed(self, b: Builder, ins: Sequence[Wire], read: Sequence[bool]) -> Sequence[Wire | None]:
         return *b.add(Eigvals(), *ins), None, None
@@ -145,11 +145,8 @@ def _in_basis(ins: tuple[Tensor, ...]) -> list[Placed]:
 
 
 @box
-class OfBasis(Primitive):
+class OfBasis(Decomposition):
     """The stored factors of matrices of eigenvectors; raises `SolveError` where these are dependent but for rounding."""
-
-    arity = 1
-    vectorized = True
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return ins
@@ -170,9 +167,6 @@ class OfBasis(Primitive):
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return ins[0].shape[-1]
-
-    def carried(self, size: int) -> OfBasis:
-        return self
 
 
 def _basis(b: Builder, v: Pair) -> list[Wire]:
@@ -228,11 +222,10 @@ def _gaps(b: Builder, w: Pair, v: Pair) -> list[Wire]:
 
 
 @box
-class RealComponent(Primitive):
+class RealComponent(Decomposition):
     """(re, im) of eigenvectors to 1 at one component of each that LAPACK has made real, the greatest; 0 elsewhere."""
 
     arity = 2
-    vectorized = True
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return (ins[0],)
@@ -253,9 +246,6 @@ class RealComponent(Primitive):
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return 4 * ins[0].size
 
-    def carried(self, size: int) -> RealComponent:
-        return self
-
 
 def _kept(b: Builder, v: Pair) -> list[Wire]:
     """Both parts of the component whose phase stays, over its square, in its place; zeros elsewhere."""
@@ -267,7 +257,7 @@ def _kept(b: Builder, v: Pair) -> list[Wire]:
 
 
 def _eig(b: Builder, a: Any, term: Any) -> Any:
-    w_re, w_im, v_re, v_im = b.add(Eig(), *(a if isinstance(a, Pair) else (a,)))
+    w_re, w_im, v_re, v_im = b.add(Eig(True), *a) if isinstance(a, Pair) else b.add(Eig(), a)
     return Pair(w_re, w_im), Pair(v_re, v_im)
 
 
@@ -277,10 +267,11 @@ w and V are complex, so each is a pair of its real and imaginary parts, also whe
 real arrays; a is real, or the pair of both parts. Eigenvalues are in LAPACK's order; columns of V have length 1 and one real
 component, as `numpy.linalg.eig` has them. Matrices with NaN or infinity have NaN.
 
-Shapes: (..., n, n) to pairs of (..., n) and of (..., n, n). Dtype of the parts: that of a, float64 for integers. Derivative: to
-any order, with `X = V^-1 da V`: `dw = diag X`, and `dV = V (F * X)` with `F_ij = 1 / (w_j - w_i)`, less what would change lengths
-or the phase of that component. Where two eigenvalues are equal, dV is infinite, and 0 where X is 0. Errors: `SpaceError` for
-matrices that are not square; `SolveError` where LAPACK does not converge, and by the derivative where eigenvectors are dependent.
+Shapes: (..., n, n) to pairs of (..., n) and of (..., n, n). Dtype of the parts: that of a, float64 for integers.
+Derivative: to any order, with `X = V^-1 da V`: `dw = diag X`, and `dV = V (F * X)` with `F_ij = 1 / (w_j - w_i)`, less what would
+change lengths or the phase of that component. Where two eigenvalues are equal, dV is infinite, and 0 where X is 0.
+Errors: `SpaceError` for matrices that are not square; `SolveError` where LAPACK does not converge, and by the derivative where
+eigenvectors are dependent.
 Source: M. Giles, Collected matrix derivative results for forward and reverse mode algorithmic differentiation, 2008, section 3.1.
 
 >>> import catad as ct, numpy as np
@@ -297,8 +288,10 @@ def _eigvals(b: Builder, a: Any, term: Any) -> Any:
 eigvals = of_one("eigvals", _eigvals, """`ct.linalg.eigvals(a)` has the eigenvalues of matrices, as a pair of both parts.
 
 They are complex, also where `numpy.linalg.eigvals` finds real numbers; a is real, or the pair of both parts.
-Shapes: (..., n, n) to a pair of (..., n). Dtype of the parts: that of a, float64 for integers. Derivative: to any order,
-`dw = diag(V^-1 da V)`. Errors: as `ct.linalg.eig`. Source: M. Giles 2008, section 3.1.
+Shapes: (..., n, n) to a pair of (..., n). Dtype of the parts: that of a, float64 for integers.
+Derivative: to any order, `dw = diag(V^-1 da V)`.
+Errors: as `ct.linalg.eig`.
+Source: M. Giles 2008, section 3.1.
 
 >>> import catad as ct, numpy as np
 >>> ct.linalg.eigvals(np.array([[0.0, -2.0], [2.0, 0.0]]))

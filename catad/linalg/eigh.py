@@ -167,13 +167,15 @@ def eigh(UPLO: str = "L", degenerate: str | None = None, driver: str | None = No
     have NaN as results, others of the stack nothing of it. `driver` names one of SciPy's methods, "ev", "evd", "evr" or "evx",
     which differ in the signs of eigenvectors; None is NumPy's, on CPUs "evd".
 
-    Shapes: (..., n, n) to (..., n) and (..., n, n), eigenvectors in columns. Dtype: that of A, float64 for integers. Derivative:
-    to any order, that by symmetric matrices: dA counts as (dA + dA') / 2. It is `dw = diag X`, `dV = V (F * X)` with
-    `X = V' dA V` and `F_ij = 1 / (w_j - w_i)`. Where two eigenvalues are equal, dV is infinite, and 0 where X is 0; a gradient is
-    infinite or NaN there where it comes by these eigenvectors. `degenerate="zero"` drops what belongs to eigenvalues that differ
-    by rounding errors, which is right for what depends on their common space alone. Raises `SpaceError` for matrices that
-    are not square, `SolveError` where LAPACK does not converge, `ArgumentError` for other parameters. Source: M. Giles,
-    Collected matrix derivative results for forward and reverse mode algorithmic differentiation, 2008, section 3.1.
+    Shapes: (..., n, n) to (..., n) and (..., n, n), eigenvectors in columns. Dtype: that of A, float64 for integers.
+    Derivative: to any order, that by symmetric matrices: dA counts as (dA + dA') / 2. It is `dw = diag X`, `dV = V (F * X)`
+    with `X = V' dA V` and `F_ij = 1 / (w_j - w_i)`. Of Hermitian matrices, pairs (re, im), so are eigenvectors; their phases
+    stay: V' dV has a zero diagonal, which is right for what no phase changes. Where two eigenvalues are equal, dV is infinite,
+    and 0 where X is 0; a gradient is infinite or NaN there where it comes by these eigenvectors. `degenerate="zero"` drops what
+    belongs to eigenvalues that differ by rounding errors, which is right for what depends on their common space alone. Raises
+    `SpaceError` for matrices that are not square, `SolveError` where LAPACK does not converge, `ArgumentError` for other
+    parameters. Source: M. Giles, Collected matrix derivative results for forward and reverse mode algorithmic differentiation,
+    2008, section 3.1.
 
     >>> import catad as ct, numpy as np
     >>> w, V = ct.linalg.eigh()(np.array([[2.0, 0.0], [0.0, 1.0]]))

@@ -232,10 +232,10 @@ def pinv(rtol: float | None = None, hermitian: bool = False) -> D:
     the lower half of symmetric matrices is read.
 
     Shapes: (..., m, n) to (..., n, m). Dtype: that of A, float64 for integers. Derivative: to any order, that of matrices that
-    keep their rank, since the pseudo-inverse jumps where the rank changes. Matrices with NaN or infinity have NaN. Raises
-    `SpaceError` for what is no matrix, `SolveError` where LAPACK does not converge, `ArgumentError` for an `rtol` that is no
-    number. Source: G. Golub & V. Pereyra, The differentiation of pseudo-inverses and nonlinear least squares problems whose
-    variables separate, 1973.
+    keep their rank, since the pseudo-inverse jumps where the rank changes. Complex matrices are pairs (re, im). Matrices with
+    NaN or infinity have NaN. Raises `SpaceError` for what is no matrix, `SolveError` where LAPACK does not converge,
+    `ArgumentError` for an `rtol` that is no number. Source: G. Golub & V. Pereyra, The differentiation of pseudo-inverses and
+    nonlinear least squares problems whose variables separate, 1973.
 
     >>> import catad as ct, numpy as np
     >>> ct.linalg.pinv()(np.array([[2.0, 0.0], [0.0, 4.0], [0.0, 0.0]]))
@@ -282,6 +282,8 @@ def lstsq(rcond: float | None = None) -> D:
     Singular values of at most `rcond` times the greatest count as 0; None is max(m, n) times float64's eps. The residuals are the
     sums of squares of each column of `a x - b`, of shape (0,) if m <= n. Where a of more rows has not rank n, NumPy returns such
     an empty array, which no program can whose shapes are known before the numbers: reading the residuals is a `SolveError` then.
+
+    Complex arrays, a or b, are pairs (re, im); x is a pair then.
 
     Shapes: a (m, n), b (m,) or (m, k); x (n,) or (n, k), residuals (1,) or (k,), rank (), s (min(m, n),). Dtype: the common
     floating one, float64 for integers, int32 for the rank. Derivative: to any order at full rank; it raises `SolveError` with the

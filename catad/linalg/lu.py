@@ -20,7 +20,19 @@ from catad.category.spaces import Tensor
 from catad.category.terms import D
 from catad.linalg.cholesky import masked
 from catad.linalg.matrices import check_sides, identity_like, in_columns, matrices, of_one, spread, square, swapped, triangle
-from catad.linalg.pairs import Array, Pair, as_pair, conjugate, decomposed, of_real_form, on_parts, real_form
+from catad.linalg.pairs import (
+    Array,
+    Pair,
+    as_pair,
+    columns,
+    conjugate,
+    decomposed,
+    joined,
+    of_columns,
+    of_real_form,
+    on_parts,
+    real_form,
+)
 from catad.linalg.parts import Decomposition, halves, in_blocks, kind_of, over, timed, times
 from catad.linear.families import inverse
 from catad.linear.families.block import chain, placed, total
@@ -32,7 +44,6 @@ from catad.linear.solving.factors import KINDS
 from catad.linear.structure import Rule, cast, widest
 from catad.vector.deferred import Shaped
 from catad.vector.folds.moments import floating
-from catad.vector.shapes.shape import concatenate
 from catad.vector.shapes.split import piece
 
 if TYPE_CHECKING:
@@ -187,40 +198,50 @@ def lu_solve(trans: bool = False) -> D:
     return Shaped(lu_solve, _lu_solve, trans=bool(trans))
 
 
-def _factors(b: Builder, a: Wire) -> tuple[Wire, Wire, Wire]:
+def _factors(b: Builder, a: Array) -> tuple[Wire, Array, Array]:
     """P with P A = L U, L (..., m, k) and U (..., k, n)."""
     m, n = a.shape[-2:]
     last = a.ndim - 1
-    whole = piece(b, a, last, 0, m) if m < n else _completed(b, a)
-    packed, pivots = b.add(LuFactor(), whole)
+    whole = _cut(b, a, last, 0, m) if m < n else _completed(b, a)
+    packed, pivots = decomposed(b, LuFactor(), whole)
     (permuted,) = b.add(Permuted(a.dtype.name), pivots)
     lower, upper = _unit_lower(b, packed), triangle(b, packed, False)
     if m > n:
-        return permuted, piece(b, lower, last, 0, n), piece(b, piece(b, upper, last, 0, n), last - 1, 0, n)
+        return permuted, _cut(b, lower, last, 0, n), _cut(b, _cut(b, upper, last, 0, n), last - 1, 0, n)
     if m < n:
-        beside = inverse.solve(b, lower, permuted @ piece(b, a, last, m, n), "lower")
-        upper = b.apply(concatenate(last), (upper, beside))
+        rest = on_parts(lambda part: permuted @ part, _cut(b, a, last, m, n))
+        upper = joined(b, last, upper, _solved_lower(b, lower, rest))
     return permuted, lower, upper
 
 
-def _completed(b: Builder, a: Wire) -> Wire:
+def _cut(b: Builder, a: Array, at: int, first: int, last: int) -> Array:
+    return on_parts(lambda part: piece(b, part, at, first, last), a)
+
+
+def _solved_lower(b: Builder, lower: Array, right: Array) -> Array:
+    if not isinstance(lower, Pair):
+        return inverse.solve(b, lower, right, "lower")
+    down = lower.ndim - 2
+    return of_columns(b, inverse.solve(b, real_form(b, lower), columns(b, right, down), of_complex("lower")), down)
+
+
+def _completed(b: Builder, a: Array) -> Array:
     """Square matrices with the pivots of A: in the further columns, those rows have a 1 that are no pivots of A."""
     m, n = a.shape[-2:]
     if m == n:
         return a
     last = a.ndim - 1
-    zeros = b.apply(const(np.zeros((*a.shape[:-1], m - n), a.dtype)), ())
-    _, pivots = b.add(LuFactor(), b.apply(concatenate(last), (a, zeros)))
+    nothing = b.apply(const(np.zeros((*a.shape[:-1], m - n), a.dtype)), ())
+    _, pivots = decomposed(b, LuFactor(), joined(b, last, a, nothing))
     (permuted,) = b.add(Permuted(a.dtype.name), pivots)
-    made: Wire = b.apply(concatenate(last), (a, piece(b, swapped(b, permuted), last, n, m)))
-    return made
+    return joined(b, last, a, piece(b, swapped(b, permuted), last, n, m))
 
 
 def _lu(b: Builder, x: Any, term: Any) -> Any:
     permuted, lower, upper = _factors(b, matrices(b, x, term))
     turned = swapped(b, permuted)
     if term.parameters["permute_l"]:
-        return turned @ lower, upper
+        return on_parts(lambda part: turned @ part, lower), upper
     return turned, lower, upper
 
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from catad import errors
-from catad.category.boxes import Primitive, box
+from catad.category.boxes import box
 from catad.category.spaces import Tensor, flatten
 from catad.linalg.parts import Decomposition
 from catad.linear.families.block import assemble, chain, total
@@ -77,6 +77,14 @@ def as_pair(b: Builder, x: Any, term: D | None) -> Pair:
 def on_parts(made: Callable[[Wire], Wire], x: Array) -> Array:
     """A linear function of arrays, of both parts of a complex one."""
     return Pair(made(x.re), made(x.im)) if isinstance(x, Pair) else made(x)
+
+
+def joined(b: Builder, at: int, x: Array, y: Array) -> Array:
+    """Two arrays beside each other along an axis, of which the first may be complex."""
+    beside = concatenate(at)
+    if not isinstance(x, Pair):
+        return b.apply(beside, (x, y))
+    return Pair(*[b.apply(beside, both) for both in zip(x, as_pair(b, y, None), strict=True)])
 
 
 def conjugate(x: Array) -> Array:
@@ -156,11 +164,11 @@ def _firsts(items: Sequence[Any], how: str) -> tuple[Any, ...]:
 
 
 @box
-class OnPairs(Primitive):
+class OnPairs(Decomposition):
     """A decomposition on complex arrays: of each array of matrices the real parts, then the imaginary parts."""
 
     of: Decomposition
-    vectorized = True
+    arity = None
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         outs = zip(self.of.gives, self.of.typed(_firsts(ins, self.of.takes)), strict=True)
@@ -196,9 +204,6 @@ class OnPairs(Primitive):
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return 4 * self.of.cost(_firsts(ins, self.of.takes), _firsts(outs, self.of.gives))
-
-    def carried(self, size: int) -> OnPairs:
-        return self
 
 
 def _flags(used: Sequence[bool], floats: Sequence[tuple[Tensor, str]]) -> tuple[bool, ...]:

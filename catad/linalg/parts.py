@@ -30,10 +30,10 @@ class Decomposition(Primitive):
     """
 
     __slots__ = ()
-    arity = 1
+    arity: int | None = 1
     vectorized = True
-    borrows = True
     takes = gives = "m"
+    borrows = True
 
     def carried(self, size: int) -> Primitive:
         return self
@@ -102,7 +102,7 @@ def halves(n: int, pair: bool) -> int:
 
 def adjoint(xp: Any, a: Any) -> Any:
     """The transposes, conjugate of complex matrices."""
-    return conjugate(xp.swapaxes(a, -1, -2))
+    return conjugate(xp, xp.swapaxes(a, -1, -2))
 
 
 def less(x: Tensor, parts: Sequence[Placed]) -> Placed:

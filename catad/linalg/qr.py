@@ -2,6 +2,8 @@
 
     M = Q' dA R^-1    O = tril(M, -1) - tril(M, -1)'    dQ = Q O + (I - Q Q') dA R^-1    dR = (M - O) R
 
+Of complex matrices, where ' is the conjugate transpose, O has the imaginary diagonal of M as well: R has a real one, as LAPACK's.
+
 Source: S. Walter & L. Lehmann, *Algorithmic differentiation of linear algebra functions*, 2010. A wide A has Q of its first
 columns, and R = Q' A.
 """
@@ -22,12 +24,12 @@ from catad.category.terms import D
 from catad.linalg.cholesky import masked
 from catad.linalg.complement import completed
 from catad.linalg.matrices import matrices, product, swapped
-from catad.linalg.pairs import Pair, decomposed, on_parts
+from catad.linalg.pairs import Pair, decomposed, joined, on_parts
 from catad.linalg.parts import Decomposition, flipped, halves, in_blocks, less, of_shape, over, timed, times
 from catad.linear.families.block import assemble, chain, placed, total
 from catad.linear.families.contract import contract
 from catad.linear.families.delta import identity
-from catad.linear.solving.factors import lapack
+from catad.linear.solving.factors import conjugate, lapack
 from catad.linear.structure import Placed, Rule
 from catad.vector.deferred import Shaped
 from catad.vector.shapes.shape import concatenate, pad
@@ -86,7 +88,7 @@ def _order_columns(xp: Any, rest: Any, order: Any) -> None:
     """Interchange columns so that each is the longest of what is left beside those before it."""
     every, n = xp.arange(len(rest)), rest.shape[-1]
     for k in range(min(rest.shape[-2:])):
-        squares = (rest.conj() * rest).real.sum(axis=-2)
+        squares = (rest * conjugate(xp, rest)).real.sum(axis=-2)
         at = k + xp.argmax(squares[:, k:], axis=-1)
         columns = xp.broadcast_to(xp.arange(n), order.shape).copy()
         columns[every, at] = k
@@ -94,7 +96,7 @@ def _order_columns(xp: Any, rest: Any, order: Any) -> None:
         rest, order[...] = xp.take_along_axis(rest, columns[:, None, :], -1), xp.take_along_axis(order, columns, -1)
         length = xp.sqrt(squares[every, at])[:, None, None]
         unit = rest[:, :, k : k + 1] / xp.where(length == 0, 1, length)
-        rest = rest - unit * (unit.conj() * rest).sum(axis=-2, keepdims=True)
+        rest = rest - unit * (conjugate(xp, unit) * rest).sum(axis=-2, keepdims=True)
 
 
 @box
@@ -102,7 +104,7 @@ class ColumnPivots(Decomposition):
     """Orders of columns in which the diagonal of R descends, and matrices C for which A C has that order."""
 
     pair: bool = False
-    gives = "xx"
+    gives = "xm"
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         n = ins[0].shape[-1]
@@ -136,8 +138,7 @@ def reduced(b: Builder, a: Any) -> tuple[Any, Any]:
     q, r = decomposed(b, Qr(), on_parts(lambda part: piece(b, part, last, 0, m), a))
     rest = on_parts(lambda part: piece(b, part, last, m, n), a)
     if isinstance(a, Pair):
-        made = product(b, swapped(b, q), rest)
-        return q, Pair(*[b.apply(concatenate(last), both) for both in zip(r, made, strict=True)])
+        return q, joined(b, last, r, product(b, swapped(b, q), rest))
     *axes, i, j, k = range(a.ndim + 1)
     made = contract(b, [(*axes, i, j), (*axes, i, k)], [q, rest], (*axes, j, k), (*a.shape[:-2], m, m, n - m))
     return q, b.apply(concatenate(last), (r, made))
@@ -147,7 +148,7 @@ def _qr(b: Builder, x: Any, term: Any) -> Any:
     a, mode, order = matrices(b, x, term), term.parameters["mode"], list[Any]()
     if term.parameters["pivoting"]:
         found, moving = decomposed(b, ColumnPivots(), a)
-        a, order = on_parts(lambda part: part @ moving, a), [found]
+        a, order = product(b, a, moving), [found]
     q, r = reduced(b, a)
     if mode == "complete" and a.shape[-2] > a.shape[-1]:
         q = completed(b, a, q, "qr")
@@ -165,6 +166,7 @@ def qr(mode: str = "reduced", pivoting: bool = False) -> D:
     "r" for the reduced R alone. With `pivoting`, as in SciPy, A[:, p] = Q R where the diagonal of R descends; p (..., n), int32,
     is the last result. A is (..., m, n). Dtype: that of A, float64 for integers. Derivative: to any order. Columns of Q
     beyond n are determined up to a rotation; they get the derivative that turns them least.
+    Complex matrices are pairs (re, im); R has a real diagonal, also in derivatives.
     Raises `SpaceError` for what is no matrix, `ArgumentError` for another mode; the derivative raises `SolveError` where R has a
     zero on its diagonal, which is where the first k columns of a matrix do not have rank k. Source: S. Walter & L. Lehmann,
     Algorithmic differentiation of linear algebra functions with application in optimum experimental design, 2010.

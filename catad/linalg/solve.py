@@ -59,8 +59,9 @@ def _mirrored(b: Builder, a: Pair, hermitian: bool) -> Pair:
 def solve(assume_a: str = "gen") -> D:
     """`(a, b)` to the x with a x = b, as `numpy.linalg.solve`.
 
-    `assume_a` is SciPy's: "gen" (LU), "sym" (of symmetric matrices the lower half is read), "pos" (positive definite, Cholesky),
-    "upper triangular" and "lower triangular" (what stands in the other half is not read).
+    `assume_a` is SciPy's: "gen" (LU), "sym" (of symmetric matrices the lower half is read), "pos" (positive definite,
+    Cholesky), "upper triangular" and "lower triangular" (what stands in the other half is not read). Complex matrices are pairs
+    (re, im); with "her" the lower half of a Hermitian one is read.
 
     Shapes: a (..., n, n); b (n,), or (..., n, k) whose leading axes broadcast with those of a. Dtype: the common floating one,
     float64 for integers. Derivative: `a^-1 (db - da x)`, to any order by one factorisation; by a symmetric matrix it is that of
@@ -84,6 +85,7 @@ class Inverted(Primitive):
 
     arity = 3
     vectorized = True
+    borrows = True
     of_matrices = True
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -121,7 +123,7 @@ def inverted(b: Builder, a: Array) -> Array:
 
 inv = of_one("inv", lambda b, a, term: inverted(b, a), """`ct.linalg.inv(a)` has the inverses of matrices.
 
-Shapes: (..., n, n) to (..., n, n). Dtype: that of a, float64 for integers.
+Shapes: (..., n, n) to (..., n, n), a pair (re, im) of complex ones. Dtype: that of a, float64 for integers.
 Derivative: `-a^-1 da a^-1`, by one factorisation.
 Errors: `SpaceError` for matrices that are not square, `SolveError` for a singular one.
 

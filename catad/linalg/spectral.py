@@ -101,8 +101,7 @@ def _cond(b: Builder, x: Any, term: Any) -> Wire:
         ends = [_entry(b, s, k) for k in (0, s.shape[-1] - 1)]
         made = of_wires(b, apply("div", param(0), param(1)), *(ends if order != -2 else ends[::-1]))
     else:
-        a = square(b, a, term)
-        regular, singular = _regular(b, a)
+        regular, singular = _regular(b, square(b, a, term))
         both = [_norm_of(b, one, order, term) for one in (a, on_parts(lambda part: cast(part, a.dtype), inverted(b, regular)))]
         made = of_wires(b, apply("select", param(2), const(np.inf), apply("mul", param(0), param(1))), *both, singular)
     both_parts = a.re + a.im if isinstance(a, Pair) else a
@@ -111,23 +110,26 @@ def _cond(b: Builder, x: Any, term: Any) -> Wire:
     return of_wires(b, apply("select", none, const(np.inf), param(0)), made, strange)
 
 
-def _regular(b: Builder, a: Wire | Pair) -> tuple[Any, Wire]:
+def _regular(b: Builder, a: Any) -> tuple[Any, Wire]:
     """The matrices, identities in place of singular ones, and which are singular."""
-    *axes, i, part = range(a.ndim)
+    *axes, i = range(a.ndim - 1)
+    n = a.shape[-1]
     if isinstance(a, Pair):
-        stored, _ = b.add(Factor(of_complex("general")), real_form(b, a))
-        lu = reshaped(b, of_wires(b, apply("abs", param(0)), stored), (*a.shape, 2))
-        pivots = contract(b, [(*axes, i, i, part)], [lu], (*axes, i), (*a.shape[:-1], 2))
+        lu, _ = b.add(Factor(of_complex("general")), real_form(b, a))
+        parts = [piece(b, lu, a.ndim - 1, k * n, (k + 1) * n) for k in range(2)]
     else:
-        lu, _ = b.add(Factor("general"), a)
-        pivots = contract(b, [(*axes, i, i)], [lu], (*axes, i), a.shape[:-1])
+        parts = [b.add(Factor("general"), a)[0]]
+    sizes = [of_wires(b, apply("abs", param(0)), contract(b, [(*axes, i, i)], [lu], (*axes, i), a.shape[:-1])) for lu in parts]
+    pivots = sizes[0] if len(sizes) == 1 else sizes[0] + sizes[1]
     zero = of_wires(b, apply("select", apply("eq", param(0), const(0.0)), const(1.0), const(0.0)), pivots)
     singular = of_wires(b, apply("gt", param(0), const(0.0)), summed(b, zero, (i,)))
     flag = repeated(b, singular, axes, a.shape)
-    chosen, eye = apply("select", param(2), param(1), param(0)), identity_like(b, a)
-    if isinstance(a, Pair):
-        return Pair(*[of_wires(b, chosen, *both, flag) for both in zip(a, eye, strict=True)]), singular
-    return of_wires(b, chosen, a, eye, flag), singular
+
+    def chosen(part: Wire, one: Wire) -> Wire:
+        return of_wires(b, apply("select", param(2), param(1), param(0)), part, one, flag)
+
+    ones = identity_like(b, a)
+    return Pair(*map(chosen, a, ones)) if isinstance(a, Pair) else chosen(a, ones), singular
 
 
 def _norm_of(b: Builder, a: Wire | Pair, order: Any, term: Any) -> Wire:

@@ -4,6 +4,8 @@
     dU = U (F * (P S + S P')) + (I - U U') dA V S^-1
     dV = V (F * (S P + P' S)) + (I - V V') dA' U S^-1
 
+Of complex matrices, where ' is the conjugate transpose, dU has U diag(i Im P / s) as well: the phases of V stay.
+
 Source: J. Townsend, *Differentiating the singular value decomposition*, 2016.
 """
 
@@ -187,11 +189,13 @@ def svd(full_matrices: bool = True, degenerate: str | None = None) -> D:
     with NaN or infinity have NaN as results, others of the stack nothing of it.
 
     Shapes: (..., m, n) to (..., m, m or k), (..., k), (..., n or k, n). Dtype: that of A, float64 for integers. Derivative: to
-    any order, by Townsend's formulas. Where two singular values are equal, or one of a matrix that is not square is 0, that of U
-    and V is infinite, and 0 where its numerator is 0; `degenerate="zero"` drops what belongs to values that differ, or
-    are not 0, by rounding errors. Columns beyond k are determined up to a rotation; they get the derivative that
-    turns them least. Raises `SpaceError` for what is no matrix, `SolveError` where LAPACK does not converge, `ArgumentError` for
-    another `degenerate`. Source: J. Townsend, Differentiating the singular value decomposition, 2016.
+    any order, by Townsend's formulas. Of complex matrices, pairs (re, im), U and V' are pairs; the phases of V stay, which is
+    right for what no common phase of columns of U and V changes. Where two singular values are equal, or one of a matrix that
+    is not square, or is complex, is 0, that of U and V is infinite, and 0 where its numerator is 0; `degenerate="zero"` drops
+    what belongs to values that differ, or are not 0, by rounding errors. Columns beyond k are determined up to a rotation; they
+    get the derivative that turns them least. Raises `SpaceError` for what is no matrix, `SolveError` where LAPACK does not
+    converge, `ArgumentError` for another `degenerate`. Source: J. Townsend, Differentiating the singular value decomposition,
+    2016.
 
     >>> import catad as ct, numpy as np
     >>> U, s, Vh = ct.linalg.svd(full_matrices=False)(np.array([[0.0, 2.0], [1.0, 0.0], [0.0, 0.0]]))

@@ -126,6 +126,9 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ClearedAt": (ClearedAt(ROWS), (INDEX, X)),
     "ClearedWhere": (ClearedWhere(), (X > 0, Y)),
     "Complement": (ct.linalg.svd(), (X,)),
+    "ComplexCofactors": (ct.grad(ct.linalg.det >> ct.exl), (POSITIVE, 0.1 * POSITIVE)),
+    "ComplexDet": (ct.linalg.det, (POSITIVE, 0.1 * POSITIVE)),
+    "ComplexLogDet": (ct.linalg.slogdet, (POSITIVE, 0.1 * POSITIVE)),
     "Concatenate": (Concatenate(0, 2), (X, Y)),
     "Constant": (ct.fork(ct.id, ct.const(X)), (LINE,)),
     "ColumnPivots": (ct.linalg.qr(pivoting=True), (X,)),
@@ -135,7 +138,9 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "Custom": (ct.D(lambda x: (x * x, ct.scale(2 * x))), (LINE,)),
     "Det": (ct.linalg.det, (POSITIVE,)),
     "DotWithin": (DotWithin(6), (np.array(1), np.array(4), LINE * [0, 1, 1, 1, 0, 0], ORDERED * [0, 1, 1, 1, 0, 0])),
+    "Eig": (ct.linalg.eig, (POSITIVE + np.diag(LINE[:3]),)),
     "Eigh": (ct.linalg.eigh(), (POSITIVE,)),
+    "Eigvals": (ct.linalg.eigvals, (POSITIVE + np.diag(LINE[:3]), POSITIVE)),
     "Eigvalsh": (ct.linalg.eigvalsh(), (POSITIVE,)),
     "Ended": (halved.forall(6), (np.abs(LINE) * 5, np.zeros(6))),
     "Expm": (0.1 * ct.id >> ct.linalg.expm, (POSITIVE,)),
@@ -176,12 +181,15 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "PreviousState": (PreviousState(0, 1), (LINE > 0, LINE)),
     "Printed": (Printed("x"), (LINE,)),
     "Ran": (Ran(), (LINE,)),
+    "RealComponent": (ct.grad(ct.linalg.eig >> ct.exr >> ct.exl >> ct.sum()), (POSITIVE + np.diag(LINE[:3]),)),
     "Reciprocals": (Reciprocals(ct.scale(LINE).structure), (LINE,)),
     "Recurred": (Recurred(((0,),)), (LINE, ORDERED)),
     "Regular": (ct.linalg.solve_circulant(), (np.array([9.0, 1.0, 2.0]), LINE[:3])),
     "Reshaped": (Reshaped((30,)), (X,)),
     "Resummed": (ct.fft.fftconvolve(local=True), (LINE, ORDERED)),
     "Row": (ct.norm(), (LINE,)),
+    "OfBasis": (ct.grad(ct.linalg.eigvals >> ct.exl >> ct.sum()), (POSITIVE + np.diag(LINE[:3]),)),
+    "OnPairs": (ct.linalg.qr(), (X, Y)),
     "OfFullRank": (ct.linalg.lstsq(), (X, LINE)),
     "Permuted": (ct.fork(ct.linalg.lu_factor, ct.const(LINE[:3])) >> ct.linalg.lu_solve(), (POSITIVE,)),
     "Pinv": (ct.linalg.pinv(), (X,)),
@@ -205,13 +213,18 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "Unraced": (permuted.forall(6), (LINE, np.array([3, 1, 0, 2, 5, 4]), np.zeros(6))),
     "Windowed": (Windowed((Progression(0, ((0, 1), (1, 1))),), (3, 4)), (LINE,)),
 }  # fmt: skip
-FINITE = ("Complement", "Eigh", "Eigvalsh", "Expm", "Lstsq", "OfFullRank", "Pinv", "Svd", "SvdVals", "Symmetric")
+FINITE = (
+    "Complement", "Eig", "Eigh", "Eigvals", "Eigvalsh", "Expm", "Lstsq", "OfFullRank", "Pinv", "Svd", "SvdVals", "Symmetric",
+)  # fmt: skip
 WAITS = {"Choose", "Counted", "Opaque", "Printed", "Summed", "Cholesky", "Cofactors", "Factor", "Permuted", "Solved", *FINITE}
-WAITS |= {"CholeskyPulled", "Inverted", "Regular", "Resummed", "BandsOf", "Reciprocals", "SolvedForMany"}
+WAITS |= {"CholeskyPulled", "Inverted", "Regular", "Resummed", "BandsOf", "Reciprocals", "SolvedForMany", "ComplexCofactors"}
+WAITS |= {"OfBasis", "RealComponent"}
 NOTICED = {"BandsOf", "OneByOne", "PatternProduct", "Reciprocals", "SolvedForMany"}  # without a kernel
 REFUSED = {
     **dict.fromkeys(FINITE, "matrices are finite"),
     "Permuted": "singular",
+    "ComplexCofactors": "singular",
+    **dict.fromkeys(("OfBasis", "RealComponent"), "matrices are finite"),
     "BandsOf": "BandsOf",
     "Reciprocals": "Reciprocals",
     "SolvedForMany": "SolvedForMany",

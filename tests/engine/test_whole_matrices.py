@@ -17,8 +17,7 @@ from .whole_support import Ran, ran
 __all__ = ["ran"]
 
 rng = np.random.default_rng(0)
-SIZES = (1, 2, 3, 8, 9, 20, 70)  # in registers up to 8; from 65 rows on matrices are halved
-LEADING = ((), (3,), (2, 5))
+STACKS = ((1, ()), (3, (2, 5)), (8, ()), (9, (3,)), (70, ()))  # in registers up to 8 rows; from 65 on matrices are halved
 
 
 def matrices(n: int, leading: tuple[int, ...] = (), dtype: Any = np.float64) -> Any:
@@ -29,16 +28,21 @@ def positive(a: Any) -> Any:
     return a @ np.swapaxes(a, -1, -2) / a.shape[-1] + np.eye(a.shape[-1], dtype=a.dtype)
 
 
+def rolled(a: Any) -> Any:
+    """Rows in another order, so that pivots are looked for."""
+    return np.roll(a, 1, axis=-2)
+
+
 FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "solve": lambda a, b: np.sin(np.linalg.solve(a, b)),
-    "one right-hand side": lambda a, b: np.sin(np.linalg.solve(a, b[..., :1])),
+    "solve": lambda a, b: np.sin(np.linalg.solve(rolled(a), b)),
+    "one right-hand side": lambda a, b: np.sin(np.linalg.solve(rolled(a), b[..., :1])),
     "solve, positive": lambda a, b: np.sin(ct.linalg.solve("pos")(positive(a), b)),
     "solve, lower": lambda a, b: np.sin(ct.linalg.solve("lower triangular")(a, b)),
     "solve, upper": lambda a, b: np.sin(ct.linalg.solve("upper triangular")(a, b)),
-    "inverse": lambda a, b: np.sin(np.linalg.inv(a)),
+    "inverse": lambda a, b: np.sin(np.linalg.inv(rolled(a))),
     "cholesky": lambda a, b: np.sin(np.linalg.cholesky(positive(a))),
-    "slogdet": lambda a, b: np.linalg.slogdet(a)[1] + np.linalg.slogdet(-a)[0],
-    "det": lambda a, b: np.linalg.det(a / a.shape[-1]),
+    "slogdet": lambda a, b: np.linalg.slogdet(rolled(a))[1] + np.linalg.slogdet(-a)[0],
+    "det": lambda a, b: np.linalg.det(rolled(a) / a.shape[-1]),
 }
 
 
@@ -46,17 +50,16 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_values_and_gradients_are_those_of_the_array_code(name: str, dtype: Any) -> None:
     f = ct.value_and_grad(lambda a, b: np.sum(FUNCTIONS[name](a, b)), argnums=(0, 1))
-    for n in SIZES:
-        for leading in LEADING if n < 10 else LEADING[:2]:
-            args = matrices(n, leading, dtype), rng.normal(size=(*leading, n, 4)).astype(dtype)
-            with ct.use_engine("reference"):
-                want, slopes = f(*args)
-            with ct.use_engine("cpu"):
-                got, found = f(*args)
-            tol = 1e-11 if dtype is np.float64 else 2e-4
-            np.testing.assert_allclose(got, want, rtol=tol, atol=tol)
-            for one, other in zip(found, slopes, strict=True):
-                np.testing.assert_allclose(one, other, rtol=tol, atol=tol * max(1.0, np.abs(other).max()))
+    for n, leading in STACKS:
+        args = matrices(n, leading, dtype), rng.normal(size=(*leading, n, 4)).astype(dtype)
+        with ct.use_engine("reference"):
+            want, slopes = f(*args)
+        with ct.use_engine("cpu"):
+            got, found = f(*args)
+        tol = 1e-11 if dtype is np.float64 else 2e-4
+        np.testing.assert_allclose(got, want, rtol=tol, atol=tol)
+        for one, other in zip(found, slopes, strict=True):
+            np.testing.assert_allclose(one, other, rtol=tol, atol=tol * max(1.0, np.abs(other).max()))
 
 
 def filtered(A: Any, R: Any, ys: Any) -> Any:
@@ -104,7 +107,7 @@ def stepped(a: Any, b: Any) -> Any:
 @pytest.mark.parametrize("n", [2, 12])
 def test_what_cannot_be_solved_has_its_error(n: int) -> None:
     stack = matrices(n, (20,))
-    stack[7] = 0.0
+    stack[7, 0] = 0.0  # the first pivot alone
     b = np.ones(n)
     with ct.use_engine("cpu"):
         for f, args in ((stepped, (stack, b)), (np.linalg.solve, (stack, b)), (np.linalg.inv, (stack,))):
@@ -134,6 +137,14 @@ def test_a_strange_matrix_is_alone(n: int) -> None:
             if np.isnan(bad):
                 clean, spoilt = ct.linalg.cholesky()(S), ct.linalg.cholesky()(odd)
                 assert np.array_equal(clean[others], spoilt[others]) and np.isnan(spoilt[11, n - 1, n - 1])
+
+
+@pytest.mark.parametrize("n", [3, 12, 70])
+def test_nothing_but_nan_is_no_error(n: int) -> None:
+    nan = np.full((2, n, n), np.nan)
+    with ct.use_engine("cpu"):
+        for f in (np.linalg.inv, lambda a: np.linalg.solve(a, np.ones((n, 2))), lambda a: np.linalg.slogdet(a)[1]):
+            assert np.isnan(ct.function(f)(nan)).all() and np.isnan(ct.grad(lambda a: np.sum(f(a)))(nan)).all()  # noqa: B023
 
 
 def test_sizes_of_nothing() -> None:

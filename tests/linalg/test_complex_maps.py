@@ -128,6 +128,8 @@ def test_single_precision_stays() -> None:
     assert ct.map(lambda z: z * 2j + 1)(z).dtype == np.complex64
     assert ct.map(lambda z: complex(z.real, 1.0))(z).dtype == np.complex64
     assert ct.map(lambda z: np.complex128(1j) * z)(z).dtype == np.complex128
+    assert ct.map(lambda z: complex(z.real, np.float64(1.0)))(z).dtype == np.complex128
+    assert ct.map(lambda n: complex(n, 1))(np.arange(3)).dtype == np.complex128
 
 
 @pytest.mark.parametrize(
@@ -147,6 +149,19 @@ def test_single_precision_stays() -> None:
 def test_what_has_no_meaning_is_named(f: Callable[..., Any], said: str) -> None:
     with pytest.raises(ct.ScalarError, match=said):
         ct.map(f)(Z)
+
+
+def test_pythons_numbers_are_weak() -> None:
+    z = Z.astype(np.complex64)
+    words = [(ct.add, np.add), (ct.mul, np.multiply), (ct.div, np.divide)]
+    for f, plain in (*words, (ct.map(lambda a, b: a * b + 1), lambda a, b: a * b + 1)):
+        for number in (2, 2.0, 2j, True):
+            for args in ((z, number), (number, z), (Z, number), (z, np.float64(2.0))):
+                got, want = f(*args), plain(*args)
+                assert got.dtype == want.dtype, args
+                np.testing.assert_allclose(got, want, rtol=1e-6)
+    x = X.astype(np.float32)
+    assert ct.mul(x, 2j).dtype == np.complex64 == (ct.fork(ct.id, ct.const(2j)) >> ct.mul)(x).dtype
 
 
 # -- point-free programs
@@ -186,6 +201,12 @@ PROGRAMS: dict[str, tuple[Any, Callable[..., Any], tuple[Any, ...]]] = {
     "chosen": (ct.choose(ct.map(lambda z: z.real > 9) >> ct.all(), ct.sin, ct.cos), np.cos, (Z,)),
     "checkpoint": (ct.checkpoint(ct.sin >> ct.exp), lambda z: np.exp(np.sin(z)), (Z,)),
 }  # fmt: skip
+
+
+def test_a_stopped_gradient() -> None:
+    f = ct.fork(ct.id, ct.stop_gradient) >> ct.mul
+    same(f(Z), Z * Z)
+    same(ct.jvp(f, (Z,), (W,))[1], Z * W)
 
 
 def repeated(z: Any) -> Any:

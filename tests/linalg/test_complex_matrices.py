@@ -74,6 +74,10 @@ CASES: dict[str, tuple[Callable[..., Any], Any]] = {
     "scipy's decompositions": (
         lambda a: (sl.svd(a), sl.svdvals(a), sl.qr(a, mode="economic"), sl.qr(a), sl.lstsq(a, b), sl.pinv(a)), T[0],
     ),
+    "lu, cosm": (
+        lambda a: (sl.lu(a), sl.lu(a[:2]), sl.lu(a[:, :2], permute_l=True), sl.qr(a, pivoting=True), sl.cosm(a / 3)),
+        B,
+    ),
     "special matrices": (
         lambda a: (sl.block_diag(a, a[0], np.eye(2)), sl.toeplitz(a[0]), sl.toeplitz(a[0], a[1]), sl.circulant(a[0])), B,
     ),
@@ -142,6 +146,7 @@ DERIVATIVES: dict[str, tuple[Callable[..., Any], Any]] = {
     "lu_factor": (lambda a: sl.lu_factor(a)[0], B),
     "lu_solve": (lambda a: [sl.lu_solve(sl.lu_factor(a), a[0], t) for t in (0, 1, 2)], B),
     "cho_solve": (lambda a: sl.cho_solve(sl.cho_factor(positive(a)), a[0]), B),
+    "lu": (lambda a: (sl.lu(a)[1:], sl.lu(a[:2])[1:], sl.lu(a[:, :2])[1:]), B),
     "generalised eigh": (lambda a: [sl.eigh(a, positive(a), type=t, eigvals_only=True) for t in (1, 2)], B),
     "expm": (sl.expm, B),
 }  # fmt: skip
@@ -204,9 +209,11 @@ def test_nan_stays_in_its_matrix() -> None:
 
 
 def test_determinants_of_singular_matrices() -> None:
-    s = drawn(4, 4)
-    s[3] = (1 + 2j) * s[0] - 1j * s[1]
-    check_grads(of_parts(la.det), *cut(s), order=1)
+    nearly, exactly = drawn(4, 4), drawn(4, 4)
+    nearly[3] = (1 + 2j) * nearly[0] - 1j * nearly[1]
+    exactly[:, 2] = 0
+    for s in (nearly, exactly, np.stack([exactly, drawn(4, 4)])):
+        check_grads(of_parts(la.det), *cut(s), order=1)
     sign, log = ct.function(lambda a: tuple(la.slogdet(a)))(np.zeros((2, 2), complex))
     assert sign == 0 and log == -np.inf
 

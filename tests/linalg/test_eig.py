@@ -30,6 +30,13 @@ def test_results_are_numpys_and_complex(a: Any) -> None:
             np.testing.assert_allclose(x, y, rtol=1e-4 if x.dtype == np.complex64 else 1e-12, atol=1e-5)
 
 
+@pytest.mark.parametrize("a", [Z, R])
+def test_eigenvalues_alone(a: Any) -> None:
+    f = ct.function(lambda a: np.sum(abs(np.linalg.eig(a)[0]) ** 2))
+    np.testing.assert_allclose(f(a), np.sum(abs(la.eigvals(a)) ** 2), rtol=1e-12)
+    np.testing.assert_allclose(ct.grad(f)(a), ct.grad(lambda a: np.sum(abs(np.linalg.eigvals(a)) ** 2))(a), rtol=1e-8)
+
+
 def test_integers_and_scipy() -> None:
     f = ct.function(lambda a: (sl.eig(a), sl.eig(a, right=False), sl.eigvals(a)))
     (w, v), first, second = f(np.array([[1, 2], [3, 4]]))

@@ -17,6 +17,7 @@ from catad.testing import check_grads
 
 rng = np.random.default_rng(0)
 A, A3, A40 = (rng.normal(size=shape) + 5 * np.eye(shape[-1]) for shape in ((4, 4), (3, 4, 4), (40, 3, 3)))
+A9 = np.random.default_rng(9).normal(size=(9, 9)) + 5 * np.eye(9)  # LAPACK's
 b, B, B3 = rng.normal(size=4), rng.normal(size=(4, 2)), rng.normal(size=(3, 4, 2))
 
 
@@ -38,9 +39,11 @@ SYSTEMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "small ones side by side": (np.linalg.solve, (A40, rng.normal(size=(40, 3, 1)))),
     "leading axes that broadcast": (np.linalg.solve, (A3[:, None], rng.normal(size=(1, 2, 4, 1)))),
     "inverses": (np.linalg.inv, (A3,)),
+    "larger inverses": (np.linalg.inv, (A9,)),
     "determinants": (np.linalg.det, (A3,)),
     "logarithms of determinants": (lambda a: np.linalg.slogdet(a)[1], (A3,)),
     "Cholesky factors": (lambda a: np.linalg.cholesky(symmetric(a)), (positive(A3),)),
+    "larger Cholesky factors": (lambda a: np.linalg.cholesky(symmetric(a)), (positive(A9),)),
     "upper ones": (lambda a: np.linalg.cholesky(symmetric(a), upper=True), (positive(A),)),
     "small Cholesky factors": (lambda a: np.linalg.cholesky(symmetric(a)), (positive(A40),)),
 }
@@ -56,7 +59,7 @@ def test_values_and_derivatives(name: str, engine: str) -> None:
         got = f(*args)
         assert got.dtype == want.dtype and got.shape == want.shape
         np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-12)
-        check_grads(f, *args, order=2 if args[0].size <= 48 else 1)
+        check_grads(f, *args, order=2 if args[0].size <= 81 else 1)
 
 
 @pytest.mark.parametrize("assume", ["gen", "sym", "pos", "lower triangular", "upper triangular"])

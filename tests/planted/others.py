@@ -316,8 +316,8 @@ BUGS = [
     Bug(
         "numbers beside float32 are doubles in a kernel",
         "front/specialise_loops.py",
-        "(term.with_numbers(*numbers) if narrow and numbers else term)",
-        "(term.with_numbers(*numbers) if not narrow and numbers else term)",
+        "term.with_numbers(*numbers) if narrow and numbers else term",
+        "term.with_numbers(*numbers) if not narrow and numbers else term",
         "core/test_numbers_of_calls.py",
     ),
     Bug(
@@ -498,8 +498,8 @@ BUGS = [
     Bug(
         "the space of complex arrays is that of pairs",
         "category/spaces.py",
-        'hash(("ComplexTensor", self.factors))',
-        'hash(("Product", self.factors))',
+        "if type(a) is not type(b) or not isinstance(a, Product) or not isinstance(b, Product):",
+        "if not isinstance(a, Product) or not isinstance(b, Product):",
         "linalg/test_complex_maps.py",
     ),
     Bug(

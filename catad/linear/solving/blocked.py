@@ -53,8 +53,8 @@ def pulled_through_cholesky(on: Machine[M], low: M, g: M, n: int) -> None:
     """What `cholesky` pulls back: from the derivative `g` by the lower factor to that by the symmetric matrix, in place.
 
     With A = [[A1, .], [A21, A2]], L1 L1' = A1, L21 = A21 L1^-T and L2 L2' = A2 - L21 L21', this goes back through A2, A21 and
-    A1; `I. Murray, Differentiation of the Cholesky decomposition, 2016`, section 4.2, does the same in blocks of one size. What
-    stands above the diagonal of `g` is not read.
+    A1. What stands above the diagonal of `g` is not read. Source: I. Murray, *Differentiation of the Cholesky decomposition*,
+    arXiv 1602.07527, 2016, which goes through blocks of one size.
     """
     if n <= LEAF:
         on.pulled(g, low)

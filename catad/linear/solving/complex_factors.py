@@ -2,8 +2,8 @@
 
 Products, inverses and transposes of such matrices have this form, too; the transpose is the conjugate transpose of the complex
 matrix. So maps, their rules and their products are those of real matrices, and only the factors are complex: LAPACK's, of half
-the size. Complex columns are real ones, first the real parts and then the imaginary parts. Complex factors are stored as the real
-arrays of twice as many columns that have the same memory.
+the size. Complex columns are real ones, first the real parts and then the imaginary parts. Complex factors are stored as real
+arrays of twice as many columns, first the real parts.
 """
 
 from __future__ import annotations
@@ -33,12 +33,13 @@ def of_real_form(xp: Any, a: Any) -> Any:
 
 
 def _stored(xp: Any, z: Any) -> Any:
-    return xp.ascontiguousarray(z).view(z.real.dtype)
+    return xp.concatenate([z.real, z.imag], axis=-1)
 
 
 def of_stored(xp: Any, stored: Any) -> Any:
     """The complex factors that are stored as a real array."""
-    return xp.ascontiguousarray(stored).view(complex_dtype(stored.dtype))
+    n = stored.shape[-1] // 2
+    return complex_of(xp, stored[..., :n], stored[..., n:])
 
 
 def _triangles(a: Tensor) -> Tensor:
@@ -71,7 +72,7 @@ def _on_columns(solve: Callable[[Any, Any, Arrays, Any, bool], Any]) -> Callable
     def made(xp: Any, a: Any, factors: Arrays, b: Any, turned: bool) -> Any:
         n = b.shape[-2] // 2
         right = complex_of(xp, b[..., :n, :], b[..., n:, :])
-        x = solve(xp, a, factors, right.conj() if turned else right, turned)
+        x = solve(xp, a, factors, xp.conjugate(right) if turned else right, turned)
         return xp.concatenate([x.real, -x.imag if turned else x.imag], axis=-2)
 
     return made
@@ -84,8 +85,8 @@ def _lu_solve(xp: Any, a: Any, factors: Arrays, b: Any, turned: bool) -> Any:
 def _cholesky_solve(xp: Any, a: Any, factors: Arrays, b: Any, turned: bool) -> Any:
     """The transpose of L L^H is conj(L) L'."""
     low = of_stored(xp, factors[0])
-    first = low.conj() if turned else low
-    return substituted(xp, first.conj(), substituted(xp, first, b, True, False), True, True)
+    first = xp.conjugate(low) if turned else low
+    return substituted(xp, xp.conjugate(first), substituted(xp, first, b, True, False), True, True)
 
 
 def _triangle(name: str) -> Kind:

@@ -43,9 +43,9 @@ class Kind(NamedTuple):
     each: Callable[[Tensor], int] = lambda a: a.shape[-1]  # those of a solution, for each of its numbers
 
 
-def conjugate(x: Any) -> Any:
+def conjugate(xp: Any, x: Any) -> Any:
     """The conjugate numbers; real arrays are not copied."""
-    return x.conj() if x.dtype.kind == "c" else x
+    return xp.conjugate(x) if x.dtype.kind == "c" else x
 
 
 def _flat(a: Any) -> Any:
@@ -63,7 +63,8 @@ def lapack(name: str, dtype: np.dtype[Any]) -> Any:
     """A function of LAPACK or BLAS for a dtype."""
     from scipy.linalg import blas, lapack
 
-    return getattr(blas if name in ("trsm", "trsv") else lapack, {"f": "s", "d": "d", "F": "c", "D": "z"}[dtype.char] + name)
+    letter = {"f": "s", "d": "d", "F": "c", "D": "z"}[dtype.char]
+    return getattr(blas if name in ("trsm", "trsv") else lapack, letter + name)
 
 
 def _on_device(name: str) -> Any:
@@ -241,7 +242,7 @@ def _cholesky_side_by_side(xp: Any, stack: Any) -> Arrays:
             infos = xp.where((infos == 0) & ~(pivot > 0), k + 1, infos)
             m[k:, k] /= xp.sqrt(pivot)
             for row in range(k + 1, n):
-                m[row, k + 1 : row + 1] -= m[row, k] * conjugate(m[k + 1 : row + 1, k])
+                m[row, k + 1 : row + 1] -= m[row, k] * conjugate(xp, m[k + 1 : row + 1, k])
     return _stacked(xp, m), infos
 
 

@@ -122,11 +122,13 @@ class Fortran:
         with text.each([self.n]) as (i,):
             k = w.set(f"sub i64 {self.n - 1}, {i}") if backwards else i
             p = w.set(f"sext i32 {load(w, text.at(pivots, [k], [4]), _I32)} to i64")
-            with w.where(w.set(f"icmp ne i64 {p}, {k}")), text.each([columns]) as (column,):
+            inside = w.set(f"icmp ult i64 {p}, {self.n}")  # LAPACK may say anything of a column of NaN
+            other = w.set(f"and i1 {inside}, {w.set(f'icmp ne i64 {p}, {k}')}")
+            with w.where(other), text.each([columns]) as (column,):
                 first, second = (text.at(x, [row, column], [columns * step, step]) for row in (k, p))
-                one, other = load(w, first, self.dtype), load(w, second, self.dtype)
-                store(w, other, first, self.dtype)
-                store(w, one, second, self.dtype)
+                upper, lower = load(w, first, self.dtype), load(w, second, self.dtype)
+                store(w, lower, first, self.dtype)
+                store(w, upper, second, self.dtype)
 
     # -- operations on parts
 

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 import numpy as np
 
 from catad.category.spaces import Tensor
-from catad.engine.cpu.whole.levels import SHORT, in_levels
+from catad.engine.cpu.nests.levels import SHORT, in_levels
 from catad.engine.cpu.whole.text import Buffer, Text
 from catad.engine.stages.layout import strides_of
 from catad.engine.text.numbers import add, cast, load, store

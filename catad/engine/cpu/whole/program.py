@@ -394,11 +394,12 @@ def _writer(box: Primitive, read: Arrays) -> Write | None:
         return fold_of_nothing
     if isinstance(box, StableOrder) and read[0][1].size >= LONG_SORT:
         return None
-    if box.of_matrices:
-        from catad.engine.cpu.whole import linear_systems
+    found = WRITERS.get(Waiting if isinstance(box, Waiting) else type(box))
+    if found is not None or not box.of_matrices:
+        return found
+    from catad.engine.cpu.whole import linear_systems
 
-        return linear_systems.writer(box, read)
-    return WRITERS.get(Waiting if isinstance(box, Waiting) else type(box))
+    return linear_systems.writer(box, read)
 
 
 def _shared(box: Primitive) -> bool:

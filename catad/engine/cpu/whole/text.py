@@ -164,7 +164,7 @@ class Text:
         return f"%n{len(self.lengths) - 1}"
 
     def external(self, name: str) -> str:
-        """The address of a function of BLAS, an entry of the table."""
+        """The address of a function of BLAS or LAPACK, an entry of the table."""
         if name not in self.externals:
             self.externals.append(name)
         return f"%x_{name}"

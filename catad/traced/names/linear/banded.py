@@ -74,6 +74,8 @@ def solve_circulant(
 ) -> Any:
     if singular != "raise":
         raise errors.TraceError(errors.unknown_parameter("scipy.linalg.solve_circulant", "singular"))
+    if is_complex(c) or is_complex(b):
+        raise errors.TraceError(errors.not_for_complex("scipy.linalg.solve_circulant"))
     column, right = np.moveaxis(strong(trace, c), caxis, -1), np.moveaxis(strong(trace, b), baxis, 0)
     word = words.solve_circulant(number(trace, tol, "scipy.linalg.solve_circulant"))
     return np.moveaxis(one_line(trace, word, column, right), 0, outaxis)

@@ -331,4 +331,4 @@ def enter() -> None:
 
     for made in MEANINGS:
         meaning_anywhere(getattr(scipy.linalg, made.__name__))(made)
-    COMPLEX_TOO.update([made for made in MEANINGS if made is not lu])
+        COMPLEX_TOO.add(made)

@@ -12,11 +12,11 @@ import numpy as np
 
 from catad import errors
 from catad import linalg as words
-from catad.traced.names.linear.linalg import numbers, one_line
+from catad.traced.names.linear.linalg import adjoint, numbers, one_line
 from catad.traced.names.linear.scipy_linalg import square
-from catad.traced.names.sums import strong
 from catad.traced.recorder import Trace
 from catad.traced.table import COMPLEX_TOO, meaning_anywhere, of_package
+from catad.values.complex_numbers import is_complex
 
 
 def block_diag(trace: Trace, *arrs: Any) -> Any:
@@ -32,7 +32,7 @@ def block_diag(trace: Trace, *arrs: Any) -> Any:
 
 def toeplitz(trace: Trace, c: Any, r: Any = None) -> Any:
     column = np.atleast_1d(numbers(trace, c))
-    row = np.conjugate(column) if r is None else np.atleast_1d(numbers(trace, r))
+    row = np.conjugate(column) if r is None and is_complex(column) else column if r is None else np.atleast_1d(numbers(trace, r))
     if column.ndim != 1 or row.ndim != 1:
         raise errors.TraceError(errors.unknown_parameter("scipy.linalg.toeplitz", "c or r that has not one axis"))
     m, n = len(column), len(row)
@@ -47,7 +47,7 @@ def circulant(trace: Trace, c: Any) -> Any:
 
 def hankel(trace: Trace, c: Any, r: Any = None) -> Any:
     column = numbers(trace, c)
-    row = np.zeros_like(column) if r is None else numbers(trace, r)
+    row = np.zeros(column.shape, column.dtype) if r is None else numbers(trace, r)
     if column.ndim != 1 or row.ndim != 1:
         raise errors.TraceError(errors.unknown_parameter("scipy.linalg.hankel", "c or r that has not one axis"))
     m, n = len(column), len(row)
@@ -57,8 +57,10 @@ def hankel(trace: Trace, c: Any, r: Any = None) -> Any:
 def matmul_toeplitz(trace: Trace, c_or_cr: Any, x: Any, check_finite: bool = False, workers: Any = None) -> Any:
     """By the spectrum of a circulant that has the matrix as a part."""
     both = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, c_or_cr)
-    column, row = [np.ravel(strong(trace, part)).astype(np.float64, copy=False) for part in both]
-    y = strong(trace, x)
+    if any(map(is_complex, (*both, x))):
+        raise errors.TraceError(errors.not_for_complex("scipy.linalg.matmul_toeplitz"))
+    column, row = [np.ravel(numbers(trace, part)).astype(np.float64, copy=False) for part in both]
+    y = numbers(trace, x)
     m, n = len(column), len(row)
     if y.ndim not in (1, 2) or y.shape[0] != n:
         raise ValueError("incompatible dimensions")
@@ -71,7 +73,7 @@ def matmul_toeplitz(trace: Trace, c_or_cr: Any, x: Any, check_finite: bool = Fal
 
 def companion(trace: Trace, a: Any) -> Any:
     """Without SciPy's question whether the first coefficient is 0: it gives infinity or NaN."""
-    x = np.atleast_1d(strong(trace, a))
+    x = np.atleast_1d(numbers(trace, a))
     n = x.shape[-1]
     if n < 2:
         raise ValueError("The length of `a` along the last axis must be at least 2.")
@@ -81,7 +83,7 @@ def companion(trace: Trace, a: Any) -> Any:
 
 
 def leslie(trace: Trace, f: Any, s: Any) -> Any:
-    top, survival = np.atleast_1d(strong(trace, f)), np.atleast_1d(strong(trace, s))
+    top, survival = np.atleast_1d(numbers(trace, f)), np.atleast_1d(numbers(trace, s))
     if top.ndim != 1 or survival.ndim != 1:
         raise errors.TraceError(errors.unknown_parameter("scipy.linalg.leslie", "f or s that has not one axis"))
     if top.shape[-1] != survival.shape[-1] + 1 or not survival.shape[-1]:
@@ -94,7 +96,7 @@ def leslie(trace: Trace, f: Any, s: Any) -> Any:
 
 
 def convolution_matrix(trace: Trace, a: Any, n: Any, mode: str = "full") -> Any:
-    x = strong(trace, a)
+    x = numbers(trace, a)
     count = n.__index__()
     if x.ndim != 1 or count <= 0 or mode not in ("full", "valid", "same"):
         raise ValueError("'a' has one axis, 'n' is positive, and 'mode' is one of ('full', 'valid', 'same')")
@@ -106,12 +108,12 @@ def convolution_matrix(trace: Trace, a: Any, n: Any, mode: str = "full") -> Any:
 
 
 def fiedler(trace: Trace, a: Any) -> Any:
-    x = np.atleast_1d(strong(trace, a))
+    x = np.atleast_1d(numbers(trace, a))
     return np.zeros((x.size, x.size)) if x.size < 2 else abs(x[..., :, None] - x[..., None, :])
 
 
 def khatri_rao(trace: Trace, a: Any, b: Any) -> Any:
-    x, y = strong(trace, a), strong(trace, b)
+    x, y = numbers(trace, a), numbers(trace, b)
     if x.ndim != 2 or y.ndim != 2:
         raise ValueError("The both arrays should be 2-dimensional.")
     if x.shape[1] != y.shape[1]:
@@ -120,14 +122,14 @@ def khatri_rao(trace: Trace, a: Any, b: Any) -> Any:
 
 
 def diagsvd(trace: Trace, s: Any, M: Any, N: Any) -> Any:
-    x = strong(trace, s)
+    x = numbers(trace, s)
     if len(x) not in (M, N):
         raise ValueError("Length of s must be M or N.")
     return np.pad(np.diag(x), ((0, M - len(x)), (0, N - len(x))))
 
 
 def issymmetric(trace: Trace, a: Any, atol: Any = None, rtol: Any = None) -> Any:
-    x = strong(trace, a)
+    x = numbers(trace, a)
     if x.ndim != 2:
         raise ValueError("Input array must be a 2D NumPy array.")
     if x.shape[0] != x.shape[1]:
@@ -138,7 +140,11 @@ def issymmetric(trace: Trace, a: Any, atol: Any = None, rtol: Any = None) -> Any
 
 
 def ishermitian(trace: Trace, a: Any, atol: Any = None, rtol: Any = None) -> Any:
-    return issymmetric(trace, a, atol, rtol)
+    x = numbers(trace, a)
+    if not is_complex(x):
+        return issymmetric(trace, x, atol, rtol)
+    y = adjoint(x)
+    return np.all(x == y) if atol is None and rtol is None else np.allclose(x, y, atol=atol or 0.0, rtol=rtol or 0.0)
 
 
 # -- functions of matrices
@@ -152,13 +158,14 @@ def expm_frechet(
     trace: Trace, A: Any, E: Any, method: Any = None, compute_expm: bool = True, check_finite: bool = True
 ) -> Any:
     """A block of an exponential of twice the size."""
-    x, y = [square(trace, one, np.float64).astype(np.float64, copy=False) for one in (A, E)]
+    given = [square(trace, one, np.float64) for one in (A, E)]
+    x, y = [one.astype(np.result_type(np.float64, *[each.dtype for each in given]), copy=False) for one in given]
     if x.ndim != 2 or x.shape != y.shape:
         raise ValueError("expected A and E to be the same shape")
     if method not in (None, "SPS", "blockEnlarge"):
         raise ValueError(f"Unknown implementation {method}")
     n = x.shape[-1]
-    made = _expm(np.concatenate([np.concatenate([x, y], axis=1), np.concatenate([np.zeros_like(x), x], axis=1)]))
+    made = _expm(np.concatenate([np.concatenate([x, y], axis=1), np.concatenate([np.zeros(x.shape, x.dtype), x], axis=1)]))
     return (made[:n, :n], made[:n, n:]) if compute_expm else made[:n, n:]
 
 
@@ -180,7 +187,7 @@ def _turning(trace: Trace, A: Any) -> tuple[Any, Any]:
     """The cosine and the sine."""
     x = square(trace, A, np.float64)
     n = x.shape[-1]
-    zeros = np.zeros_like(x)
+    zeros = np.zeros(x.shape, x.dtype)
     made = _expm(np.concatenate([np.concatenate([zeros, -x], axis=-1), np.concatenate([x, zeros], axis=-1)], axis=-2))
     return made[..., :n, :n], made[..., n:, :n]
 
@@ -220,4 +227,4 @@ def enter() -> None:
         function = getattr(scipy.linalg, made.__name__, None)
         if function is not None:  # it came with a later SciPy
             meaning_anywhere(function)(made)
-    COMPLEX_TOO.update((block_diag, toeplitz, circulant, hankel))
+            COMPLEX_TOO.add(made)
