@@ -290,7 +290,8 @@ eigvals = of_one("eigvals", _eigvals, """`ct.linalg.eigvals(a)` has the eigenval
 They are complex, also where `numpy.linalg.eigvals` finds real numbers; a is real, or the pair of both parts.
 Shapes: (..., n, n) to a pair of (..., n). Dtype of the parts: that of a, float64 for integers.
 Derivative: to any order, `dw = diag(V^-1 da V)`.
-Errors: `SpaceError` and `SolveError` as `ct.linalg.eig`.
+Errors: `SpaceError` for matrices that are not square; `SolveError` where LAPACK does not converge, and by the derivative where
+eigenvectors are dependent.
 Source: M. Giles 2008, section 3.1.
 
 >>> import catad as ct, numpy as np

@@ -2,13 +2,10 @@
 
 from catad.traced.table import HINTS
 
-_LINALG = "the eigenvalues of symmetric matrices are there, np.linalg.eigh and eigvalsh; for others, ct.D with a derivative"
 _RANDOM = "draw the random numbers outside, and pass them as an argument"
 
 HINTS |= {
     "np": "write it with other functions of NumPy, or as ct.D with its derivative; docs/functions.md lists what is known",
-    "np.linalg": _LINALG,
-    "np.fft": "Fourier transforms with complex results give pairs: re, im = ct.fft.rfft()(x), and ct.fft.irfft()(re, im) back",
     "np.random": _RANDOM,
     "np.polyfit": "solve the linear least squares problem with fixed points: np.linalg.pinv(np.vander(x, n)) @ y with constant x",
     "np.roots": "its numbers are complex; find one root with a loop of Newton's steps",
@@ -76,7 +73,7 @@ for _said, _names in (
     ("solve (np.eye(n * n) - np.kron(a, a)) @ x.ravel() == q.ravel()", "solve_discrete_lyapunov"),
     ("iterate the equation in a loop, or pass the solution as a ct.D with the derivative of the equation",
      "solve_continuous_are solve_discrete_are"),
-    ("of symmetric matrices, w, v = np.linalg.eigh(a), then (v * f(w)) @ v.T", "sqrtm logm signm funm"),
+    ("w, v = np.linalg.eig(a), then (v * f(w)) @ np.linalg.inv(v); of symmetric matrices by eigh", "sqrtm logm signm funm"),
     ("u, s, vh = np.linalg.svd(a, False); u @ vh, and vh.T * s @ vh", "polar orthogonal_procrustes"),
     ("np.linalg.eigh of symmetric matrices; scipy.linalg.lu or np.linalg.qr", "schur hessenberg ldl rq qz ordqz cossin"),
     ("a new decomposition, np.linalg.qr, of the matrix that is meant", "qr_delete qr_insert qr_multiply qr_update"),
