@@ -23,7 +23,6 @@ from catad.engine.text.numbers import called, cast, load, store
 from catad.linalg.cholesky import Cholesky, CholeskyPulled
 from catad.linalg.determinant import Det, LogDet
 from catad.linalg.solve import Inverted
-from catad.linear.families.delta import Delta
 from catad.linear.families.inverse import Factor, Solved
 from catad.linear.solving.blocked import inverted_lower, pulled_through_cholesky, solved_unit_upper
 from catad.linear.solving.factors import SMALL
@@ -49,7 +48,7 @@ def writer(box: Primitive, read: Arrays) -> Write | None:
     if isinstance(box, Factor):
         return {"general": _lu, "pos": _cholesky}.get(box.kind)
     if isinstance(box, Solved):
-        return _solved if box.kind in KINDS and isinstance(box.of, Delta) else None
+        return _solved if box.kind in KINDS else None
     found: dict[type[Primitive], Write] = {Cholesky: _cholesky, CholeskyPulled: _pulled, Inverted: _inverted}
     return found.get(type(box))
 
