@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from catad.values.arrays import array_module
+from catad.values.arrays import array_module, is_stand_in
 
 KEYS = ("real", "imag")
 _REAL: dict[Any, Any] = {np.dtype(np.complex64): np.dtype(np.float32), np.dtype(np.complex128): np.dtype(np.float64)}
@@ -51,8 +51,9 @@ def is_complex(value: Any) -> bool:
         return bool(value.dtype.kind == "c")
     if isinstance(value, (complex, ComplexPair)):
         return True
-    dtype = getattr(value, "dtype", None)
-    return dtype is not None and getattr(dtype, "kind", None) == "c" and array_module(value) is not None
+    if is_stand_in(value) or not hasattr(type(value), "dtype"):  # to ask a real stand-in for anything is to use it
+        return False
+    return getattr(value.dtype, "kind", None) == "c" and array_module(value) is not None
 
 
 def is_complex_dtype(thing: Any) -> bool:

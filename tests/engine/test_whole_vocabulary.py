@@ -56,7 +56,7 @@ def calls(f: ct.D, x: Any, which: str) -> list[str]:
         other = dom if which == "forward" else loop.spaces(dom)
         dom = Product((dom, tangent_space(other)))
     wiring = upward.program_of(DERIVATIVES[which](loop), dom)[0].wiring
-    return [str(one.kernel) for one in Whole(wiring, _never).outsiders]
+    return [str(one.spaces) for one in Whole(wiring, _never).outsiders]
 
 
 def _never(*_: Any) -> Any:

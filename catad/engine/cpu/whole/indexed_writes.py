@@ -187,7 +187,7 @@ def _is_inside(axis: Along) -> bool:
 
 
 def in_range(text: Text, box: Within, read: Sequence[Array], made: Sequence[Array]) -> None:
-    """Write an `InRange` or a `Fits`; an integer out of range makes the array code run, which raises."""
+    """Write a check of integers; an integer out of range makes the array code run, which raises."""
     w, (index, space) = text.w, read[0]
     text.copy(index.pointer, made[0][0].pointer, space.nbytes)
     with text.each([space.size]) as found:

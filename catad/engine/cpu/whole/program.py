@@ -56,7 +56,7 @@ from catad.linear.families.windows import Windowed
 from catad.vector.bins.sort import StableOrder
 from catad.vector.folds.fold import Fold
 from catad.vector.indexing.flat_index import FlatIndex
-from catad.vector.indexing.gather import InRange
+from catad.vector.indexing.gather import Ended, InRange
 from catad.vector.indexing.overwrite import Added, AddedAt, Overwritten, OverwrittenAt
 from catad.vector.loops.loop import Waiting
 from catad.vector.pointwise.same_value import Fits
@@ -76,6 +76,7 @@ WRITERS: dict[type[Primitive], Write] = {
     ClearedAt: cleared_at,
     ScatterAdded: scatter_added,
     FlatIndex: flat_index,
+    Ended: in_range,
     InRange: in_range,
     Fits: in_range,
     Contract: lambda text, box, read, made: write_contraction(text, box, read, made[0]),
