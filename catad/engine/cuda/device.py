@@ -167,18 +167,27 @@ class CupyDevice(Device):
             self._look(wait=True)
 
     def _look(self, wait: bool = False) -> None:
-        """Looks at the words that have arrived; with `wait`, at all of them."""
+        """Looks at the words that have arrived; with `wait`, at all of them.
+
+        Of several errors the first is raised, and all words are looked at then: nothing is left for a call that is right.
+        """
         if not self._looks or self.cupy.cuda.get_current_stream().is_capturing():
             return
+        first: Exception | None = None
         with self._looking:
             while self._looks:
                 done, (room, words), look = self._looks[0]
-                if wait:
+                if wait or first:
                     done.synchronize()
                 elif not done.done:
-                    return
+                    break
                 self._looks.popleft()
-                look([int(word) for word in (ctypes.c_int64 * words.size).from_address(room.ptr)])
+                try:
+                    look([int(word) for word in (ctypes.c_int64 * words.size).from_address(room.ptr)])
+                except Exception as error:
+                    first = first or error
+        if first:
+            raise first
 
     def synchronize(self) -> None:
         """Wait for all that the current stream was given, and look at all words: raises what kernels have noted."""
