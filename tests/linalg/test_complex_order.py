@@ -50,7 +50,10 @@ def test_as_in_numpy(name: str, dtype: Any) -> None:
             if name == "median":  # NumPy gives a NaN in both parts, or the first one
                 assert np.array_equal(np.isnan(got), np.isnan(want))
                 got, want = (np.where(np.isnan(y), 0, y) for y in (got, want))
-            np.testing.assert_array_equal(got, want)
+            if name == "angle":
+                np.testing.assert_allclose(got, want, rtol=float(np.finfo(dtype).eps))  # `arctan2` of a GPU is its own
+            else:
+                np.testing.assert_array_equal(got, want)
 
 
 def test_none_and_one() -> None:
