@@ -132,6 +132,22 @@ def test_arrays_in_any_order_of_memory() -> None:
         np.testing.assert_allclose(ct.linalg.det(a), np.linalg.det(a), rtol=1e-10)
 
 
+@pytest.mark.parametrize("engine", ["cpu", "reference"])
+def test_small_matrices_of_a_stack_exchange_their_own_rows(engine: str) -> None:
+    """Each matrix is solved as NumPy solves it alone, in either direction: half of them have no large diagonal."""
+    a, y = rng.normal(size=(60, 3, 3)), rng.normal(size=(60, 3, 2))
+    a[::2] += 4 * np.eye(3)
+    with ct.use_engine(engine):
+        x, pullback = ct.vjp(lambda a, y: np.linalg.solve(a, y), a, y)
+        by_a, by_y = pullback(y)
+        sign, log = ct.linalg.slogdet(a)
+    turned = np.swapaxes(a, 1, 2)
+    np.testing.assert_allclose(x, np.linalg.solve(a, y), rtol=1e-8)
+    np.testing.assert_allclose(by_y, np.linalg.solve(turned, y), rtol=1e-8)
+    np.testing.assert_allclose(by_a, -np.linalg.solve(turned, y) @ np.swapaxes(x, 1, 2), rtol=1e-8)
+    np.testing.assert_allclose((sign, log), np.linalg.slogdet(a), rtol=1e-10, atol=1e-12)
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 @pytest.mark.parametrize("stack", [A3, A40], ids=["LAPACK", "side by side"])
 def test_a_strange_number_spoils_its_own_matrix_alone(stack: Any, bad: float) -> None:
