@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import upward
-from catad.category.boxes import Primitive, box
+from catad.category.boxes import box
 from catad.category.constant import const
 from catad.category.constructors import constructor
 from catad.category.spaces import Product, Tensor, flatten
 from catad.category.terms import D
 from catad.linalg.matrices import square, swapped
-from catad.linalg.pairs import decomposed
-from catad.linalg.parts import Decomposition, flipped, halves, in_blocks, kind_of
+from catad.linalg.pairs import decomposed, decomposed_forms, nearest_real_form
+from catad.linalg.parts import Decomposition, adjoint, flipped, halves, in_blocks, kind_of
 from catad.linear.applied import MapApplied
 from catad.linear.families.block import chain, total
 from catad.linear.families.delta import delta
 from catad.linear.families.inverse import Inverse, stacked
 from catad.linear.solving.blocked import pulled_back
-from catad.linear.solving.factors import KINDS, SMALL, work
+from catad.linear.solving.factors import KINDS, SMALL, conjugate, work
 from catad.linear.structure import Placed, Rule, Structure, family
 from catad.vector.deferred import Shaped
 
@@ -62,14 +62,10 @@ class Cholesky(Decomposition):
         return KINDS["pos"].factor(xp, arrays[0])[0]
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
-        (a,) = outs
-        if not self.pair:
-            return Rule(CholeskyMoved(a), lambda wires, results: list(results))
-        return Rule(_moved(a, True), lambda wires, results: [results[0], _phi(wires[0].builder, a, True)])
+        return Rule(CholeskyMoved(outs[0], pair=self.pair), lambda wires, results: list(results))
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return work("pos", ins[0])
-
 
 
 def _moved(a: Tensor, pair: bool = False) -> Structure:
@@ -89,32 +85,37 @@ def _phi(b: Builder, a: Tensor, pair: bool = False) -> Wire:
 
 @family
 class CholeskyMoved(Structure):
-    """dA to dL, or back if `turned`, of a stack of matrices; its slot has the factors L."""
+    """dA to dL, or back if `turned`, of a stack of matrices; its slot has the factors L.
+
+    With `pair` of the part of dA that is a real form, in both directions.
+    """
 
     a: Tensor
     turned: bool = False
+    pair: bool = False
 
     dom = cod = slots = property(lambda self: (self.a,))
     kind = "cholesky"
-    T = property(lambda self: CholeskyMoved(self.a, not self.turned))
+    T = property(lambda self: CholeskyMoved(self.a, not self.turned, self.pair))
     nnz = property(lambda self: self.a.size * self.a.shape[-1] * (self.a.shape[-2] + 1) // 2)
 
     def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
         (x,) = xs
         if x is None:
             return [None]
+        x = nearest_real_form(b, x) if self.pair else x
         if self.turned:
-            return [*b.add(CholeskyPulled(), slots[0], x)]
-        return _moved(self.a).apply(b, (slots[0], _phi(b, self.a)), (x,))
+            return [*decomposed_forms(b, CholeskyPulled(self.pair), slots[0], x)]
+        return _moved(self.a, self.pair).apply(b, (slots[0], _phi(b, self.a, self.pair)), (x,))
 
 
 @box
-class CholeskyPulled(Primitive):
+class CholeskyPulled(Decomposition):
     """(L, dL) to dA: what `cholesky` pulls back. What stands above the diagonal of dL is not read."""
 
+    pair: bool = False
     arity = 2
-    vectorized = True
-    borrows = True
+    takes = "mm"
     of_matrices = True
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -122,13 +123,13 @@ class CholeskyPulled(Primitive):
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         low, g = arrays
-        if xp is np and low.shape[-1] > SMALL:
+        if xp is np and low.shape[-1] > SMALL and low.dtype.kind == "f":
             return pulled_back(low, g)
-        made = xp.tril(xp.matmul(xp.swapaxes(low, -1, -2), xp.tril(g)))
+        made = xp.tril(xp.matmul(adjoint(xp, low), xp.tril(g)))
         made -= 0.5 * xp.eye(low.shape[-1], dtype=low.dtype) * made
-        for _ in range(2):
-            made = xp.swapaxes(KINDS["lower"].solve(xp, low, (), made, True), -1, -2)
-        return 0.5 * (made + xp.swapaxes(made, -1, -2))
+        for _ in range(2):  # L^H x = b is L' conj(x) = conj(b)
+            made = xp.swapaxes(KINDS["lower"].solve(xp, low, (), conjugate(xp, made), True), -1, -2)
+        return 0.5 * (made + adjoint(xp, made))
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
         return self.rule_within(ins, outs, (True, True), (True,))
@@ -139,22 +140,19 @@ class CholeskyPulled(Primitive):
         """By dL the same map again; by L what the products of the formula have as derivatives."""
         (a,) = outs
         if not by[0]:
-            return Rule(CholeskyMoved(a, True), lambda wires, _: [wires[0]], by)
-        structure, places = _moved(a).T, tuple([k for k, flag in zip((0, 2), by, strict=True) if flag])
+            return Rule(CholeskyMoved(a, True, self.pair), lambda wires, _: [wires[0]], by)
+        structure, places = _moved(a, self.pair).T, tuple([k for k, flag in zip((0, 2), by, strict=True) if flag])
         to_slots, moved = upward.linearised(MapApplied(structure), Product((*structure.slots, a)), places)
 
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
             b = wires[0].builder
-            _, made = b.apply(to_slots, (wires[0], _phi(b, a), wires[1]))
+            _, made = b.apply(to_slots, (wires[0], _phi(b, a, self.pair), wires[1]))
             return [*flatten(made)]
 
         return Rule(moved, coefficients, by)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return 2 * work("pos", ins[0])
-
-    def carried(self, size: int) -> CholeskyPulled:
-        return self
 
 
 def _cholesky(b: Builder, x: Any, term: Any) -> Any:

@@ -106,6 +106,14 @@ def of_real_form(b: Builder, a: Wire) -> Pair:
     return of_columns(b, piece(b, a, a.ndim - 1, 0, a.shape[-1] // 2), a.ndim - 2)
 
 
+def nearest_real_form(b: Builder, a: Wire) -> Wire:
+    """The mean of both places of each part: the orthogonal projection onto real forms."""
+    n, down, along = a.shape[-1] // 2, a.ndim - 2, a.ndim - 1
+    left, right = [piece(b, a, along, k * n, (k + 1) * n) for k in (0, 1)]
+    (re, im), (less, same) = [[piece(b, half, down, k * n, (k + 1) * n) for k in (0, 1)] for half in (left, right)]
+    return real_form(b, Pair(0.5 * (re + same), 0.5 * (im - less)))
+
+
 def columns(b: Builder, z: Pair, at: int) -> Wire:
     """The real parts, then the imaginary parts along an axis: what real forms are multiplied with."""
     made: Wire = b.apply(concatenate(at), (z.re, z.im))
