@@ -10,6 +10,7 @@ from catad.category.spaces import Tensor
 from catad.linear.families.clear import ClearWhere
 from catad.linear.families.delta import delta
 from catad.linear.matrix.as_matrix import _written_out
+from catad.support.lru import forget
 from catad.testing import check_linear_map
 
 F32 = np.dtype(np.float32)
@@ -35,7 +36,7 @@ def test_axes_of_the_coefficients_alone_are_summed_over(out: tuple, ins: tuple, 
 @pytest.mark.parametrize("shape", [(3,), (2, 4)])
 def test_a_map_is_written_out_by_one_program(shape: tuple[int, ...]) -> None:
     """The program is kept with the structure: other numbers, the same program; arrays are new at each call."""
-    _written_out.cache_clear()
+    forget()  # all results kept have one bound, which may be reached at any time
     size = int(np.prod(shape))
     f = ct.reshape((size,)) >> ct.scan(lambda a, b: a * b, 1.0) >> ct.fork(ct.id, ct.flip(0)) >> ct.add >> ct.reshape(shape)
     for k in range(3):
