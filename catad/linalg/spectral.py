@@ -176,6 +176,7 @@ def matrix_rank(rtol: float | None = None, hermitian: bool = False) -> D:
     """The ranks of matrices, as `numpy.linalg.matrix_rank`: how many singular values are more than `rtol` times the greatest.
 
     `rtol` None is max(m, n) times the dtype's eps. With `hermitian`, the lower half of symmetric matrices is read.
+    A matrix with NaN has rank 0, where NumPy raises an error for the whole stack.
 
     Shapes: (..., m, n) to (...), int64. Derivative: 0. Raises `SpaceError` for what is no matrix, `SolveError` where LAPACK does
     not converge, `ArgumentError` for an `rtol` that is no number.
