@@ -22,9 +22,10 @@ from catad.linear.families.block import assemble, chain, placed
 from catad.linear.families.contract import repeated
 from catad.linear.families.delta import pointwise
 from catad.linear.families.inverse import Factor
-from catad.linear.solving.complex_factors import complex_of, of_complex, of_stored
+from catad.linear.solving.complex_factors import of_complex, of_stored
 from catad.linear.solving.factors import KINDS, pivots_of
 from catad.linear.structure import Rule
+from catad.values.complex_numbers import complex_of
 from catad.values.stream_capture import check_not_captured
 from catad.vector.deferred import Named
 

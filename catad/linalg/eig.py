@@ -25,11 +25,12 @@ from catad.linear.families.block import assemble, chain, diagonal_block, placed,
 from catad.linear.families.contract import repeated
 from catad.linear.families.delta import delta, identity
 from catad.linear.families.inverse import Factor, Inverse, stacked
-from catad.linear.solving.complex_factors import complex_of, of_complex, of_stored
+from catad.linear.solving.complex_factors import of_complex, of_stored
 from catad.linear.solving.factors import pivots_of
 from catad.linear.structure import Placed, Rule
 from catad.scalar import apply, param
 from catad.scalar import const as number
+from catad.values.complex_numbers import complex_of
 from catad.values.stream_capture import check_not_captured
 from catad.vector.folds.moments import of_wires
 from catad.vector.shapes.shape import summed

@@ -22,9 +22,9 @@ from catad.linear.families.block import assemble, chain, total
 from catad.linear.families.contract import zeros
 from catad.linear.families.delta import pointwise
 from catad.linear.families.reindex import Axis, Reindex, axis, whole
-from catad.linear.solving.complex_factors import complex_of
 from catad.linear.structure import Placed, Rule, Structure, apart, widest
 from catad.linear.structure import cast as in_dtype
+from catad.values.complex_numbers import complex_of
 from catad.vector.folds.moments import floating
 from catad.vector.shapes.shape import concatenate
 from catad.vector.shapes.split import piece

@@ -86,6 +86,13 @@ def parts_of(value: Any) -> list[Any]:
     return [value.re, value.im] if isinstance(value, ComplexPair) else [value.real, value.imag]
 
 
+def complex_of(xp: Any, re: Any, im: Any) -> Any:
+    """A new array of complex numbers with these parts, arrays of one dtype of floats."""
+    both = xp.empty(re.shape, dtype=_COMPLEX[re.dtype])
+    both.real, both.imag = re, im
+    return both
+
+
 def paired(re: Any, im: Any) -> Any:
     """The complex value with these parts: an array, a number, or a stand-in; `Parts` of what has no complex value.
 
@@ -103,6 +110,5 @@ def paired(re: Any, im: Any) -> Any:
     if re.dtype not in _COMPLEX:
         return Parts(re, im)
     xp: Any = array_module(re)
-    both = xp.empty(re.shape, _COMPLEX[re.dtype])
-    both.real, both.imag = re, im
+    both = complex_of(xp, re, im)
     return both if both.ndim or xp is not np else both[()]

@@ -35,6 +35,7 @@ from catad.linear.products import MapProduct, Shared, rule
 from catad.linear.solving.solver import Solver
 from catad.linear.solving.spectral import by_spectrum
 from catad.linear.structure import Rule, Structure, family
+from catad.values.complex_numbers import complex_of
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
@@ -114,13 +115,6 @@ def _real(xp: Any, how: How, type: int, x: Any) -> Any:
     return getattr(fft, f"{how.kind}n")(x, type, None, how.axes, how.norm)
 
 
-def joined(xp: Any, re: Any, im: Any) -> Any:
-    """A new array of complex numbers."""
-    z = xp.empty(re.shape, dtype=np.result_type(re.dtype, np.complex64))
-    z.real, z.imag = re, im
-    return z
-
-
 def _whole(re: Any, im: Any) -> Any:
     """The array of complex numbers whose parts are given, where both are views of one; else None."""
     z: Any = re.base if type(re) is np.ndarray else None
@@ -160,7 +154,7 @@ def transformed(xp: Any, how: How, arrays: Sequence[Any]) -> Any:
     fft, axis = _library(xp, False), how.axes[-1]
     if how.kind == "c2c":
         z = _whole(*arrays)
-        given = joined(xp, *arrays) if z is None else z
+        given = complex_of(xp, *arrays) if z is None else z
         own = {"overwrite_x": True} if z is None and xp is np else {}
         if len(how.axes) == 1 and xp is np:  # the same numbers, and SciPy asks less of its arguments
             y = (fft.ifft if how.inverse else fft.fft)(given, axis=axis, norm=how.norm, **own)
@@ -176,7 +170,7 @@ def transformed(xp: Any, how: How, arrays: Sequence[Any]) -> Any:
         return y.real, y.imag
     z = _whole(*arrays)
     if z is None or how.turned:
-        z = joined(xp, *arrays)
+        z = complex_of(xp, *arrays)
     if how.turned:
         _weighted(z, axis, middle, 0.5)
     sizes = [how.n if k == axis else z.shape[k] for k in how.axes]

@@ -15,15 +15,7 @@ import numpy as np
 
 from catad.category.spaces import Tensor
 from catad.linear.solving.factors import KINDS, Arrays, Kind, half, substituted
-from catad.values.complex_numbers import complex_dtype
-
-
-def complex_of(xp: Any, re: Any, im: Any) -> Any:
-    """The complex array of two parts."""
-    made = xp.empty(re.shape, dtype=complex_dtype(re.dtype))
-    made.real[...] = re
-    made.imag[...] = im
-    return made
+from catad.values.complex_numbers import complex_of
 
 
 def of_real_form(xp: Any, a: Any) -> Any:
