@@ -16,7 +16,7 @@ from catad import fft as words
 from catad.category.terms import D
 from catad.traced.names.linear.linalg import several
 from catad.traced.names.sums import one_line, strong
-from catad.traced.pairs.functions import OWN
+from catad.traced.pairs.own_meanings import OWN
 from catad.traced.pairs.stand_in import Complex
 from catad.traced.recorder import Trace
 from catad.traced.table import meaning, meaning_anywhere, of_package
