@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from catad.engine.cpu.run.threads import get_num_threads as get_num_threads
     from catad.engine.cpu.run.threads import num_threads as num_threads
     from catad.engine.cpu.run.threads import set_default_num_threads as set_default_num_threads
+    from catad.chunks.options import chunking as chunking
     from catad.engine.cpu.run.threads import set_num_threads as set_num_threads
     from catad.engine.profile import profile as profile
     from catad.engine.synchronize import synchronize as synchronize

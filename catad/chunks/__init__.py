@@ -1,0 +1,1 @@
+"""Programs on arrays in chunks: which tasks run, on which chunks, and what they exchange."""
