@@ -7,13 +7,12 @@ import pickle
 from functools import cached_property
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from catad.category.wiring import Wiring
 from catad.chunks.lowering import Blocks, Lowered, Runner, lowered
 from catad.chunks.parts import Parts
-from catad.chunks.plan import Plan, plan_of
+from catad.chunks.plan import Plan
 from catad.chunks.regions import regions_of
+from catad.chunks.rules.table import plan_of
 from catad.chunks.wires import Argument, Chunked
 from catad.chunks.worker import RegionProgram
 from catad.engine.backend import Engine, Step

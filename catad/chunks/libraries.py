@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from catad import errors
 from catad.chunks.here import BlockArray, Here
 from catad.chunks.parts import Parts, uncut
 from catad.chunks.tasks import Tasks

@@ -1,7 +1,7 @@
 """Regions as tasks: one for each coordinate, with the blocks that it reads and the program that it runs.
 
-Coordinates whose blocks have the same sizes run the same program. What differs otherwise, such as where a block lies in its array, is
-an argument of the program.
+Coordinates whose blocks have the same sizes run the same program. What differs otherwise, such as where a block lies in its
+array, is an argument of the program.
 """
 
 from __future__ import annotations

@@ -11,12 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from catad import errors
 from catad.category.wiring import Wiring
 from catad.engine.choice import use_engine
 from catad.engine.cpu.run.threads import num_threads
 from catad.engine.program import Program
 from catad.support.lru import Recent
 from catad.values.arrays import common_module
+from catad.version import __version__
 
 
 class Gathered(NamedTuple):
@@ -47,13 +49,15 @@ class RegionProgram:
         return hashlib.sha256(said).hexdigest(), said
 
     def __reduce__(self) -> Any:
-        return _loaded, self.payload
+        return _loaded, (__version__, *self.payload)
 
 
 _programs: Recent[str, RegionProgram] = Recent(512)
 
 
-def _loaded(digest: str, said: bytes) -> RegionProgram:
+def _loaded(version: str, digest: str, said: bytes) -> RegionProgram:
+    if version != __version__:
+        raise errors.EngineError(errors.other_version(version, __version__))
     found = _programs.get(digest)
     if found is None:
         found = _programs[digest] = RegionProgram(*pickle.loads(said))
@@ -71,11 +75,20 @@ def run_region(program: RegionProgram, spec: Sequence[Any] | None, at: tuple[int
         leaves += args[used:]
     xp = common_module([leaf for leaf in leaves if not isinstance(leaf, int)])
     leaves = [np.int64(leaf) if isinstance(leaf, int) else leaf for leaf in leaves]
+    _check_blocks(program, at, leaves)
     with use_engine(program.engine), num_threads(1):
         if not any(at):
             program.program.check(xp, leaves)
         made = program.program(xp, leaves)
     return made[0] if len(made) == 1 else tuple(made)
+
+
+def _check_blocks(program: RegionProgram, at: tuple[int, ...], leaves: Sequence[Any]) -> None:
+    """Raise where a block is not what the array that it belongs to has said."""
+    for k, space in zip(program.wiring.inputs, leaves, strict=True):
+        expected = program.wiring.wires[k]
+        if getattr(space, "dtype", None) != expected.dtype or getattr(space, "shape", None) != expected.shape:
+            raise errors.SpaceError(errors.other_block(at, space, expected))
 
 
 def _used(leaf: Any) -> Sequence[int]:
