@@ -15,8 +15,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from dask._task_spec import Alias, DataNode, Task, TaskRef
 from dask.array import Array
-from dask.base import tokenize
+from dask.base import clone_key, tokenize
 from dask.highlevelgraph import HighLevelGraph
+
+from catad.chunks.dask_again import again
 
 Parts: TypeAlias = tuple[tuple[int, ...], ...]
 Block: TypeAlias = "TaskRef | tuple[TaskRef, int]"
@@ -65,6 +67,20 @@ class DaskGraph:
     def blocks(self, array: Array) -> list[TaskRef]:
         """The blocks of one of the arrays of the call, in C order."""
         return [TaskRef((array.name, *place)) for place in _places(array.chunks)]
+
+    def blocks_again(self, array: Array) -> list[TaskRef] | None:
+        """The blocks once more, made again of what is stored, so that they need not be held since they were read first.
+
+        Blocks that lie in memory are given as they are; None says that to make one takes several others.
+        """
+        seed = tokenize(self._token, "again", len(self._outside.layers))
+        layers = again(array, seed)
+        if layers is None:
+            return None
+        if not layers.layers:
+            return self.blocks(array)
+        self._outside = HighLevelGraph.merge(self._outside, layers)
+        return [TaskRef((clone_key(array.name, seed), *place)) for place in _places(array.chunks)]
 
     def task(self, name: str, number: tuple[int, ...], run: Callable[..., Any], args: Sequence[Any]) -> TaskRef:
         """A task that calls `run`. Where all numbers are the places of the blocks of an array, its blocks are these tasks."""

@@ -33,6 +33,10 @@ class Tasks(Protocol):
         """The blocks of an array of arguments, in C order."""
         ...
 
+    def blocks_again(self, array: Any) -> list[Ref] | None:
+        """The same, to be read once more where the program passes over its arguments once more; None where they must be held."""
+        ...
+
     def parts(self, array: Any) -> tuple[tuple[int, ...], ...]:
         """The sizes of its blocks along each axis."""
         ...

@@ -5,12 +5,14 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+import weakref
 from collections import Counter
 
 import numpy as np
 import pytest
 
 from . import numpy_program
+from .declared import misdeclared
 from .numpy_program import program
 
 dask = pytest.importorskip("dask", reason="pip install 'dask[array]' distributed")
@@ -201,6 +203,89 @@ def test_xarray():
     x = xarray.DataArray(da.from_array(numbers(), chunks=(SIZES,)), dims="time")
     got = xarray.DataArray(lazy(x.data)[1], dims="time")
     assert got.compute(scheduler="threads").values.tobytes() == bits(lazy(), scheduler="sync")[1]
+
+
+class Store:
+    """Numbers that are read chunk by chunk; it counts how many chunks are alive, and how often one was read."""
+
+    dtype, ndim = np.dtype(np.float64), 1
+
+    def __init__(self, count):
+        self.shape = (count,)
+        self.alive = self.most = self.reads = 0
+
+    def __getitem__(self, key):
+        found = np.arange(*key[0].indices(self.shape[0]), dtype=float)
+        self.alive, self.reads = self.alive + 1, self.reads + 1
+        self.most = max(self.most, self.alive)
+        weakref.finalize(found, self._freed)
+        return found
+
+    def _freed(self):
+        self.alive -= 1
+
+
+def centred(x, again):
+    """An array less its mean, in two passes."""
+    graph = DaskGraph("centred", [x])
+    sums = [graph.task("sum", (k,), np.sum, (block,)) for k, block in enumerate(graph.blocks(x))]
+    mean = graph.task("mean", (), mean_of, (x.size, *sums))
+    blocks = graph.blocks_again(x) if again else graph.blocks(x)
+    squares = [graph.task("square", (k,), squared, (block, mean)) for k, block in enumerate(blocks)]
+    return graph.array([graph.task("total", (), mean_of, (1, *squares))], (), np.float64)
+
+
+def mean_of(count, *sums):
+    return np.asarray(sum(sums) / count)
+
+
+def squared(x, mean):
+    return ((x - mean) ** 2).sum()
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_second_pass_reads_again_rather_than_hold_all(again):
+    store = Store(400)
+    x = da.from_array(store, chunks=4, name="store", meta=np.empty(0))
+    assert centred(x, again).compute(scheduler="sync") == ((np.arange(400) - 199.5) ** 2).sum()
+    assert store.reads == (200 if again else 100)
+    assert store.most <= 10 if again else store.most == 100
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda x: x, lambda x: x * 2.0 + x[::-1], lambda x: x[3:], lambda x: x[1::2].astype(np.float32)],
+    ids=["stored", "pointwise", "slice", "cast"],
+)
+def test_blocks_of_stored_numbers_can_be_made_again(make):
+    array = make(da.from_array(Store(40), chunks=4, name="store", meta=np.empty(0)))
+    graph = DaskGraph("both", [array])
+    again = graph.blocks_again(array)
+    assert not {ref.key for ref in again} & {ref.key for ref in graph.blocks(array)}
+    made = [graph.task("sum", (k,), np.add, pair) for k, pair in enumerate(zip(graph.blocks(array), again, strict=True))]
+    result = graph.array(made, array.chunks, array.dtype)
+    result.dask.validate()
+    np.testing.assert_array_equal(result.compute(scheduler="sync"), 2 * array.compute(scheduler="sync"))
+
+
+def test_blocks_in_memory_are_not_made_again():
+    for array in (da.from_array(numbers(), chunks=6), dask.persist(da.arange(30, chunks=6) + 1, scheduler="sync")[0]):
+        graph = DaskGraph("again", [array])
+        assert graph.blocks_again(array) == graph.blocks(array)
+
+
+def test_blocks_made_of_several_are_held():
+    array = da.from_array(Store(40), chunks=4, meta=np.empty(0)).rechunk(7)
+    assert DaskGraph("again", [array]).blocks_again(array) is None
+
+
+@pytest.mark.parametrize("wrong", [np.float32, np.int64])
+def test_a_block_of_another_dtype_is_found(wrong):
+    x = da.from_array(numbers(), chunks=(SIZES,))
+    graph = DaskGraph("wrong", [x])
+    made = [graph.task("cast", (k,), np.asarray, (block, wrong if k == 3 else float)) for k, block in enumerate(graph.blocks(x))]
+    assert misdeclared(graph.array(made, x.chunks, x.dtype)) == [f"block (3,) is {np.dtype(wrong)}(4,), declared float64(4,)"]
+    assert not any(misdeclared(array) for array in lazy())
 
 
 def test_a_graph_has_a_large_value_once():
