@@ -62,7 +62,7 @@ class InBlocks:
         planned = self.planned(tuple([xp.parts(array) for array in arrays]))
         name = chosen()
         engine = "cpu" if name == AUTO else name
-        tasks = xp.tasks(self.token)
+        tasks = xp.tasks(self.token, arrays)
         blocks = Blocks(tasks, arrays)
         runner = Runner(tasks, blocks, engine, planned.programs)
         for one in planned.regions:
@@ -72,7 +72,8 @@ class InBlocks:
             if isinstance(result.source, Argument) and result.source.constant is None:
                 made.append(arrays[result.source.number])
             else:
-                made.append(tasks.array(blocks.of(result), result.parts, result.space.dtype))
+                found = [ref if k is None else (ref, k) for ref, k in blocks.of(result)]
+                made.append(tasks.array(found, result.parts, result.space.dtype))
         return made[0] if len(made) == 1 else made
 
 

@@ -52,6 +52,24 @@ def other_block(at: tuple[int, ...], block: Any, expected: Tensor) -> str:
     )
 
 
+def unknown_chunks(axis: int, ndim: int) -> str:
+    return text(
+        "the sizes of the chunks of a Dask array are not known",
+        given=f"an array of {ndim} axes whose chunks have unknown sizes along axis {axis}",
+        expected="chunks of known sizes: spaces, derivatives and plans are made before numbers are computed",
+        do="call compute_chunk_sizes() on the array first",
+    )
+
+
+def old_dask(version: str, oldest: str) -> str:
+    return text(
+        "this version of Dask is too old for catad",
+        given=f"Dask {version}",
+        expected=f"Dask {oldest} or newer",
+        do="pip install -U 'catad[dask]'",
+    )
+
+
 def differs_in_chunks(what: str, leaf: int, found: Any, expected: Any) -> str:
     worst = ""
     if found.shape == expected.shape and found.size and found.dtype.kind == "f":
