@@ -61,6 +61,15 @@ def unknown_chunks(axis: int, ndim: int) -> str:
     )
 
 
+def not_in_chunks() -> str:
+    return text(
+        "a plan for chunks is made for arrays in chunks",
+        given="arguments of which none is in chunks",
+        expected="an array of Dask among them",
+        do="dask.array.from_array(x, chunks=...) makes one",
+    )
+
+
 def old_dask(version: str, oldest: str) -> str:
     return text(
         "this version of Dask is too old for catad",
