@@ -269,7 +269,8 @@ class D:
     def plan_chunks(self, *args: Any, **named: Any) -> Any:
         """What a call on arrays in chunks, such as those of Dask, would do: stages, tasks, and the bytes that chunks exchange.
 
-        Nothing runs. The plan prints as a table and is a picture in notebooks. Raises `SpaceError` where no argument is in chunks.
+        Nothing runs. The plan prints as a table and is a picture in notebooks. Raises `SpaceError` where no argument is in
+        chunks.
 
         >>> import catad as ct, numpy as np
         >>> from catad.testing import in_chunks

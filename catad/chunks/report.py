@@ -113,9 +113,9 @@ def _handed(result: Chunked, regions: Sequence[Lowered]) -> int:
     if isinstance(result.source, Argument):
         return 0
     for one in regions:
-        if (result.source, result.place) in one.region.results:
-            if len(one.region.results) == 1 and _is_in_order(result):
-                return 0
+        is_alone = [*one.region.results] == [(result.source, result.place)]
+        if is_alone and _is_in_order(result):
+            return 0
     return math.prod(numblocks(result.parts))
 
 
