@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from catad.chunks.parts import pieces, ranges_of
+from catad.chunks.parts import Ranges, pieces, ranges_of
 from catad.chunks.wires import Chunked, Read
 
 EDGES = 0.25  # part of what is read, up to which blocks pass edges; beyond it, an array is cut in another way
@@ -42,8 +42,8 @@ def exchange(read: Read) -> Exchange:
     return Exchange(kind, array, moved)
 
 
-def _own(sizes: tuple[int, ...], ranges: tuple[tuple[int, ...], tuple[int, ...]]) -> float:
+def _own(sizes: tuple[int, ...], ranges: Ranges) -> float:
     """The part of what ranges show that lies in the block from which each shows most."""
-    found = [[piece.stop - piece.start for piece in pieces(sizes, start, stop)] for start, stop in zip(*ranges, strict=True)]
+    found = [[piece.stop - piece.start for piece in own] for own in pieces(sizes, ranges)]
     read = sum(map(sum, found))
     return sum(map(max, found)) / read if read else 1.0
