@@ -1,6 +1,10 @@
 """What each box does on arrays in blocks: one file for each kind of boxes, entered into the table of `table.py`."""
 
+from catad.chunks.rules import bins as bins
+from catad.chunks.rules import checks as checks
 from catad.chunks.rules import contractions as contractions
 from catad.chunks.rules import folds as folds
+from catad.chunks.rules import indexing as indexing
 from catad.chunks.rules import moves as moves
 from catad.chunks.rules import pointwise as pointwise
+from catad.chunks.rules import sorting as sorting
