@@ -36,7 +36,8 @@ def whole(value: Any) -> Any:
     """The leaves of a result, as arrays of NumPy."""
     found = []
     for leaf in tree_leaves(value):
-        found.append(leaf.numpy() if isinstance(leaf, BlockArray) else np.asarray(leaf.compute() if hasattr(leaf, "compute") else leaf))
+        leaf = leaf.numpy() if isinstance(leaf, BlockArray) else leaf
+        found.append(np.asarray(leaf.compute() if hasattr(leaf, "compute") else leaf))
     return found
 
 
@@ -61,7 +62,7 @@ def check_chunks(f: MorphismLike, *args: Any, seed: int = 0, cut: Cut | None = N
     leaves = tree_leaves(y)
     if not any(floats) or not any(np.asarray(leaf).dtype.kind == "f" for leaf in leaves):
         return
-    dx = [rng.normal(size=np.shape(arg)).astype(np.asarray(arg).dtype) if is_float else () for arg, is_float in zip(x, floats, strict=True)]
+    dx = [_like(arg, rng, ()) for arg in x]
     _same("jvp", jvp(f, cut_x, _cut(dx, cutting)), jvp(f, x, dx), x)
     pulled, cut_pulled = vjp(f, *x)[1], vjp(f, *cut_x)[1]
     w = _like(y, rng, ())

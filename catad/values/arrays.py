@@ -62,7 +62,7 @@ def common_module(arrays: Sequence[Any]) -> Any:
 
 
 def in_blocks(xp: Any) -> bool:
-    """Whether arrays of a library are in blocks, of which tasks make each other; those of NumPy beside them are read by all tasks."""
+    """Whether arrays of a library are in blocks, which tasks make; all tasks may read those of NumPy beside them."""
     return getattr(xp, "in_blocks", False)
 
 
