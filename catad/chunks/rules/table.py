@@ -63,4 +63,4 @@ def _whole(plan: Plan, primitive: Primitive, ins: Sequence[Chunked], outs: Seque
 def _load() -> None:
     """Import the files of rules, once."""
     if not RULES:
-        from catad.chunks.rules import contractions, folds, moves, pointwise  # noqa: F401  # each enters its rules
+        from catad.chunks.rules import contractions, folds, matrices, moves, pointwise, transforms  # noqa: F401  # each enters its rules
