@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from catad.category.wiring import Wiring
 from catad.chunks import options
 from catad.chunks.lowering import Blocks, Lowered, Runner, lowered
-from catad.chunks.parts import Parts
-from catad.chunks.plan import Plan, plan_of
+from catad.chunks.parts import Parts, ranges_of
+from catad.chunks.plan import Plan
 from catad.chunks.regions import regions_of
+from catad.chunks.rules.table import plan_of
 from catad.chunks.wires import Argument, Chunked
 from catad.chunks.worker import RegionProgram
 from catad.engine.backend import Engine, Step
@@ -58,14 +58,14 @@ class InBlocks:
         plan = Plan()
         spaces = self.wiring.spaces(self.wiring.inputs)
         arguments = [Chunked(s, p, Argument(k)) for k, (s, p) in enumerate(zip(spaces, parts, strict=True))]
-        results = plan_of(plan, self.wiring, arguments)
+        results = [cut_as_argument(result, arguments) for result in plan_of(plan, self.wiring, arguments)]
         return Planned(plan, results, [lowered(region) for region in regions_of(results)], {})
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:
         planned = self.planned(tuple([xp.parts(array) for array in arrays]))
         name = chosen()
         engine = "cpu" if name == AUTO else name
-        tasks = xp.tasks(self.token)
+        tasks = xp.tasks(self.token, arrays)
         blocks = Blocks(tasks, arrays)
         runner = Runner(tasks, blocks, engine, planned.programs)
         for one in planned.regions:
@@ -75,8 +75,19 @@ class InBlocks:
             if isinstance(result.source, Argument) and result.source.constant is None:
                 made.append(arrays[result.source.number])
             else:
-                made.append(tasks.array(blocks.of(result), result.parts, result.space.dtype))
+                found = [ref if k is None else (ref, k) for ref, k in blocks.of(result)]
+                made.append(tasks.array(found, result.parts, result.space.dtype))
         return made[0] if len(made) == 1 else made
+
+
+def cut_as_argument(result: Chunked, arguments: Sequence[Chunked]) -> Chunked:
+    """A result in the parts of an argument of its shape, such as a gradient in those of its point, where that costs nothing."""
+    if result.again is not None:
+        for array in arguments:
+            if array.shape == result.shape and array.is_cut and array.parts != result.parts:
+                ranges = tuple([ranges_of(sizes) if len(sizes) > 1 else None for sizes in array.parts])
+                return result.again(ranges) or result
+    return result
 
 
 class ForBlocks(Engine):

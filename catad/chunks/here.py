@@ -59,12 +59,12 @@ class Here:
     def blocks(self, array: Any) -> Sequence[Ref]:
         return array.blocks  # type: ignore[no-any-return]
 
-    def shared(self, array: Any) -> Ref:
-        return array
+    def value(self, name: str, value: Any) -> Ref:
+        return value
 
     def task(self, name: str, number: tuple[int, ...], run: Callable[..., Any], args: Sequence[Any]) -> Ref:
         self.tasks += 1
         return run(*args)
 
-    def array(self, blocks: Sequence[tuple[Ref, int | None]], parts: Parts, dtype: np.dtype[Any]) -> Any:
-        return BlockArray([ref if k is None else ref[k] for ref, k in blocks], parts, dtype)
+    def array(self, blocks: Sequence[Ref | tuple[Ref, int]], parts: Parts, dtype: Any) -> Any:
+        return BlockArray([block[0][block[1]] if isinstance(block, tuple) else block for block in blocks], parts, dtype)

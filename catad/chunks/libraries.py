@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from catad import errors
 from catad.chunks.here import BlockArray, Here
 from catad.chunks.parts import Parts, uncut
 from catad.chunks.tasks import Tasks
@@ -17,13 +16,17 @@ class Library:
     """What stands for the array library of arrays in blocks: where their tasks go, and how they are cut.
 
     `parts_of` gives the sizes of the blocks of an array along each axis, `checked` the array or the error that says why it cannot
-    be used, `tasks` a place for the tasks of a program, whose text is `token`.
+    be used, `tasks` a place for the tasks of a program, which a token stands for, on some arguments.
     """
 
     in_blocks = True
 
     def __init__(
-        self, name: str, parts_of: Callable[[Any], Parts], tasks: Callable[[str], Tasks], checked: Callable[[Any], Any]
+        self,
+        name: str,
+        parts_of: Callable[[Any], Parts],
+        tasks: Callable[[str, Sequence[Any]], Tasks],
+        checked: Callable[[Any], Any],
     ) -> None:
         self.__name__, self._parts_of, self.tasks, self.checked = name, parts_of, tasks, checked
 
@@ -51,7 +54,7 @@ class Library:
         return f"<arrays in blocks: {self.__name__}>"
 
 
-HERE = Library("catad blocks", lambda array: array.parts, lambda token: Here(), lambda array: array)
+HERE = Library("catad blocks", lambda array: array.parts, lambda token, arrays: Here(), lambda array: array)
 
 
 def library_of(kind: type) -> Library:

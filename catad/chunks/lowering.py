@@ -1,7 +1,7 @@
 """Regions as tasks: one for each coordinate, with the blocks that it reads and the program that it runs.
 
-Coordinates whose blocks have the same sizes run the same program. What differs otherwise, such as where a block lies in its array, is
-an argument of the program.
+Coordinates whose blocks have the same sizes run the same program. What differs otherwise, such as where a block lies in its
+array, is an argument of the program.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ class Blocks:
         source = array.source
         if isinstance(source, Argument):
             if source.constant is not None:
-                return [(self.tasks.shared(source.constant), None)]
+                return [(self.tasks.value("constant", source.constant), None)]
             given = self._arguments[source.number]
             if isinstance(given, (np.ndarray, np.generic)):
-                return [(self.tasks.shared(given), None)]
+                return [(self.tasks.value("argument", given), None)]
             return [(ref, None) for ref in self.tasks.blocks(given)]
         if isinstance(source, Joined):
             each = [self._grid(one) for one in source.arrays]

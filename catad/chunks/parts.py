@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from catad.support.lru import remembered
@@ -38,7 +38,7 @@ def bounds(sizes: Sizes) -> tuple[int, ...]:
 
 def sizes_between(edges: Sequence[int]) -> Sizes:
     """The sizes of blocks with these bounds."""
-    return tuple([b - a for a, b in zip(edges, edges[1:], strict=False)])
+    return tuple([b - a for a, b in pairwise(edges)])
 
 
 class Ranges(NamedTuple):

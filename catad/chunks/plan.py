@@ -1,8 +1,8 @@
 """Boxes of a program as local boxes and exchanges: what the rules of `rules/` are written with.
 
 A rule gives labels to the axes of its arguments and results. Equal labels are one index. Along a label that all results have,
-a box runs block by block. Along one that it sums, each block gives a partial result, and `combined` folds these in a tree of fixed
-arity. `before_each` folds what stands before each block (G. Blelloch, Prefix sums and their applications, 1990). So results
+a box runs block by block. Along one that it sums, each block gives a partial result, and `combined` folds these in a tree of
+fixed arity. `before_each` folds what stands before each block (G. Blelloch, Prefix sums and their applications, 1990). So results
 depend on the numbers and the blocks alone, and not on who computes which block when.
 """
 
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from catad import errors
 from catad.category.boxes import Primitive
 from catad.category.spaces import Tensor
-from catad.category.wiring import Wiring
 from catad.chunks import options
 from catad.chunks.parts import Ranges, Sizes, Window, blocks_of, ranges_of, uncut
 from catad.chunks.wires import At, Chunked, Local, Read
@@ -114,7 +113,9 @@ class Plan:
         made = []
         for place, (space, labels) in enumerate(outs):
             own = [None if k is None else dim.get(k) for k in labels]
-            parts = (*[(1,) * len(grid[dim[k]]) for k in summed], *[(sizes.get(k, n),) if d is None else grid[d] for n, k, d in zip(space.shape, labels, own, strict=True)])
+            lengths = [n if k is None else sizes[k] for n, k in zip(space.shape, labels, strict=True)]
+            rest = [(n,) if d is None else grid[d] for n, d in zip(lengths, own, strict=True)]
+            parts = (*[(1,) * len(grid[dim[k]]) for k in summed], *rest)
             wide = Tensor([sum(sizes) for sizes in parts], space.dtype)
 
             def again(ranges: tuple[Ranges | None, ...], place: int = place, labels: Labels = labels) -> Chunked | None:
@@ -198,7 +199,7 @@ class Plan:
             groups = 1 if k <= ARITY else -(-k // ARITY)
             edges = [min(i * ARITY, k) for i in range(groups)] + [k]
             ends = Window(0, Ranges(tuple(edges[:-1]), tuple(edges[1:])))
-            dims, grid = self._rest(xs[0], int(groups > 1))
+            _, grid = self._rest(xs[0], int(groups > 1))
             grid = ((1,) * groups, *grid) if groups > 1 else grid
 
             def lay(b: Builder, wires: list[LocalWire], at: At, groups: int = groups) -> Sequence[LocalWire]:
@@ -232,8 +233,8 @@ class Plan:
     ) -> list[Chunked]:
         """The folds of the totals (axis 0 counts them) before each one, or after each if `reverse`.
 
-        `fold` folds axis 0 away, `scan` gives the exclusive prefixes along it, and `join` what `fold` makes of two arrays of totals,
-        those that stand first before the others. Beyond a number of totals the scan has two levels.
+        `fold` folds axis 0 away, `scan` gives the exclusive prefixes along it, and `join` what `fold` makes of two arrays of
+        totals, those that stand first before the others. Beyond a number of totals the scan has two levels.
         """
         k = totals[0].shape[0]
         if k <= FLAT:
@@ -295,15 +296,3 @@ class Plan:
         reads = [Read(x, (None,) * x.ndim) for x in ins]
         box = Local(name, (), reads, lambda b, wires, at: b.add(primitive, *wires), salt=self.salt)
         return [box.result(space, (None,) * space.ndim, uncut(space.shape)) for space in outs]
-
-
-def plan_of(plan: Plan, wiring: Wiring, arguments: Sequence[Chunked]) -> list[Chunked]:
-    """The results of a wiring on arrays in blocks: each box by its rule."""
-    from catad.chunks.rules.table import rule_of
-
-    at: dict[int, Chunked] = dict(zip(wiring.inputs, arguments, strict=True))
-    for box in wiring.boxes:
-        primitive, ins, outs = box
-        made = rule_of(primitive)(plan, primitive, [at[k] for k in ins], wiring.spaces(outs))
-        at.update(zip(outs, made, strict=True))
-    return [at[k] for k in wiring.outputs]

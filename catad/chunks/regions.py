@@ -1,8 +1,8 @@
 """Regions: the local boxes that one task runs at a coordinate.
 
-Boxes of one grid that pass blocks in place are of one region, unless something that must be exchanged lies between them. So regions
-have levels: a box stands one level above what it reads through an exchange. Light boxes that follow from what a task reads anyway
-are computed again there instead of being stored: those of smaller grids, and those of lower levels.
+Boxes of one grid that pass blocks in place are of one region, unless something that must be exchanged lies between them. So
+regions have levels: a box stands one level above what it reads through an exchange. Light boxes that follow from what a task
+reads anyway are computed again there instead of being stored: those of smaller grids, and those of lower levels.
 """
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ def _fill(region: Region, asked: list[Local], own: dict[Local, Region], light: _
             inside = light.inside(read, node.box.salt, rank)
             if inside is None:
                 reads[read] = None
-            elif own[inside.box] is region or inside.box in light.boxes and len(inside.dims) < rank or inside.dims != tuple(range(rank)):
+            elif own[inside.box] is region or inside.dims != tuple(range(rank)):
                 stack.append(inside)
             else:
                 outside[read] = inside

@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
-
-import numpy as np
+from typing import Any, Protocol, TypeAlias
 
 from catad.chunks.parts import Parts
 
-Ref = Any
-"""What stands for the result of a task: the result itself, or the key of the task."""
+Ref: TypeAlias = Any
+"""What stands for the result of a task: the result itself, or a reference to the task."""
 
 
 class Tasks(Protocol):
-    """Where tasks go. Numbers tell the tasks of one name apart; names are for people."""
+    """Takes tasks one after the other, each after those whose results it reads."""
 
     def blocks(self, array: Any) -> Sequence[Ref]:
         """The blocks of an argument, in C order."""
         ...
 
-    def shared(self, array: Any) -> Ref:
-        """An array that many tasks read whole."""
+    def value(self, name: str, value: Any) -> Ref:
+        """A value that many tasks read and that is too large to be an argument of each, such as a table."""
         ...
 
     def task(self, name: str, number: tuple[int, ...], run: Callable[..., Any], args: Sequence[Any]) -> Ref:
-        """A task that calls `run`; `args` are references and small values."""
+        """A task called `name`, in readable words, for the chunk `number`: `run(*args)`.
+
+        `args` has results of other tasks, not nested in each other, and plain values, small and picklable.
+        """
         ...
 
-    def array(self, blocks: Sequence[tuple[Ref, int | None]], parts: Parts, dtype: np.dtype[Any]) -> Any:
-        """The array of some blocks: results of tasks, or the entries with these numbers of their tuples."""
+    def array(self, blocks: Sequence[Ref | tuple[Ref, int]], parts: Parts, dtype: Any) -> Any:
+        """The array whose blocks, in C order, are results of tasks, or entry number k of the tuple that a task gives."""
         ...

@@ -120,7 +120,9 @@ class Local:
         self.writes: list[tuple[int | None, ...]] = []  # for each result the dimension along which each axis is cut
         self.spaces: list[Tensor] = []
 
-    def result(self, space: Tensor, dims: Sequence[int | None], sizes: Parts | None = None, again: Again | None = None) -> Chunked:
+    def result(
+        self, space: Tensor, dims: Sequence[int | None], sizes: Parts | None = None, again: Again | None = None
+    ) -> Chunked:
         """The next result, cut along its axes as some dimensions are; `sizes` are its parts where they differ from the grid's."""
         parts = sizes or tuple([(n,) if d is None else self.grid[d] for n, d in zip(space.shape, dims, strict=True)])
         self.writes.append(tuple(dims))
@@ -145,8 +147,9 @@ def seen_from(read: Read) -> tuple[int, ...] | None:
         if d is None:
             if window is not None:
                 return None
-        elif window is None or window.dim is None or window.ranges != ranges_of(sizes):
+            continue
+        if window is None or window.dim is None or window.ranges != ranges_of(sizes):
             return None
-        elif dims.setdefault(d, window.dim) != window.dim:
+        if dims.setdefault(d, window.dim) != window.dim:
             return None
     return tuple([dims[d] for d in range(len(source.grid))])

@@ -7,16 +7,19 @@ import itertools
 import pickle
 from collections.abc import Sequence
 from functools import cached_property
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from catad import errors
 from catad.category.wiring import Wiring
-from catad.engine.choice import use_engine
+from catad.engine.choice import engine_of, use_engine
 from catad.engine.cpu.run.threads import num_threads
 from catad.engine.program import Program
 from catad.support.lru import Recent
 from catad.values.arrays import common_module
+from catad.version import __version__
 
 
 class Gathered(NamedTuple):
@@ -33,12 +36,18 @@ class RegionProgram:
 
     def __init__(self, wiring: Wiring, engine: str, name: str) -> None:
         self.wiring, self.engine, self.name = wiring, engine, name
+        self._program: Program | None = None
 
-    @cached_property
-    def program(self) -> Program:
-        made = Program(self.wiring)
-        made.checked = True  # laws are checked in the task of the first block
-        return made
+    def program(self, xp: Any) -> Program:
+        """The program, compiled for arrays of a library: by one thread, for which the others wait."""
+        if self._program is None:
+            with _compiling:
+                if self._program is None:
+                    made = Program(self.wiring)
+                    made.checked = True  # laws are checked in the task of the first block
+                    made.on(engine_of(xp)).compile()
+                    self._program = made
+        return self._program
 
     @cached_property
     def payload(self) -> tuple[str, bytes]:
@@ -47,13 +56,16 @@ class RegionProgram:
         return hashlib.sha256(said).hexdigest(), said
 
     def __reduce__(self) -> Any:
-        return _loaded, self.payload
+        return _loaded, (__version__, *self.payload)
 
 
+_compiling = Lock()
 _programs: Recent[str, RegionProgram] = Recent(512)
 
 
-def _loaded(digest: str, said: bytes) -> RegionProgram:
+def _loaded(version: str, digest: str, said: bytes) -> RegionProgram:
+    if version != __version__:
+        raise errors.EngineError(errors.other_version(version, __version__))
     found = _programs.get(digest)
     if found is None:
         found = _programs[digest] = RegionProgram(*pickle.loads(said))
@@ -71,11 +83,21 @@ def run_region(program: RegionProgram, spec: Sequence[Any] | None, at: tuple[int
         leaves += args[used:]
     xp = common_module([leaf for leaf in leaves if not isinstance(leaf, int)])
     leaves = [np.int64(leaf) if isinstance(leaf, int) else leaf for leaf in leaves]
+    _check_blocks(program, at, leaves)
     with use_engine(program.engine), num_threads(1):
+        ready = program.program(xp)
         if not any(at):
-            program.program.check(xp, leaves)
-        made = program.program(xp, leaves)
+            ready.check(xp, leaves)
+        made = ready(xp, leaves)
     return made[0] if len(made) == 1 else tuple(made)
+
+
+def _check_blocks(program: RegionProgram, at: tuple[int, ...], leaves: Sequence[Any]) -> None:
+    """Raise where a block is not what the array that it belongs to has said."""
+    for k, space in zip(program.wiring.inputs, leaves, strict=True):
+        expected = program.wiring.wires[k]
+        if getattr(space, "dtype", None) != expected.dtype or getattr(space, "shape", None) != expected.shape:
+            raise errors.SpaceError(errors.other_block(at, space, expected))
 
 
 def _used(leaf: Any) -> Sequence[int]:

@@ -65,7 +65,7 @@ def chosen() -> str:
 def engine_of(xp: Any) -> Engine:
     """The engine for arrays of a library."""
     if in_blocks(xp):
-        return upward.in_blocks
+        return upward.IN_BLOCKS
     name = _chosen.get() or chosen()
     if name != AUTO:
         engine = _engines[name]

@@ -22,7 +22,7 @@ def random_parts(shape: Sequence[int], rng: np.random.Generator, most: int = 4) 
     """Sizes of blocks along each axis: up to `most` of them, some of size 0 or 1, some axes in one block.
 
     >>> random_parts((5,), np.random.default_rng(1))
-    ((4, 0, 1),)
+    ((3, 2),)
     """
     parts = []
     for n in shape:
@@ -32,11 +32,31 @@ def random_parts(shape: Sequence[int], rng: np.random.Generator, most: int = 4) 
     return tuple(parts)
 
 
+def in_chunks(array: Any, *chunks: int | Sequence[int]) -> BlockArray:
+    """An array of NumPy in chunks in memory, whose programs run at once, task by task: what Dask's arrays are compared with.
+
+    `chunks` are for each axis the size of a chunk or the sizes of all; axes without one are not cut.
+
+    >>> x = in_chunks(np.arange(5.0), 2)
+    >>> x.parts, x.numpy()
+    (((2, 2, 1),), array([0., 1., 2., 3., 4.]))
+    """
+    parts = []
+    for k, n in enumerate(array.shape):
+        given = chunks[k] if k < len(chunks) else n
+        if isinstance(given, int):
+            parts.append(tuple([min(given, n - at) for at in range(0, n, max(given, 1))]) or (0,))
+        else:
+            parts.append(tuple(given))
+    return blocked(array, tuple(parts))
+
+
 def whole(value: Any) -> Any:
     """The leaves of a result, as arrays of NumPy."""
     found = []
     for leaf in tree_leaves(value):
-        found.append(leaf.numpy() if isinstance(leaf, BlockArray) else np.asarray(leaf.compute() if hasattr(leaf, "compute") else leaf))
+        leaf = leaf.numpy() if isinstance(leaf, BlockArray) else leaf
+        found.append(np.asarray(leaf.compute() if hasattr(leaf, "compute") else leaf))
     return found
 
 
@@ -61,7 +81,7 @@ def check_chunks(f: MorphismLike, *args: Any, seed: int = 0, cut: Cut | None = N
     leaves = tree_leaves(y)
     if not any(floats) or not any(np.asarray(leaf).dtype.kind == "f" for leaf in leaves):
         return
-    dx = [rng.normal(size=np.shape(arg)).astype(np.asarray(arg).dtype) if is_float else () for arg, is_float in zip(x, floats, strict=True)]
+    dx = [_like(arg, rng, ()) for arg in x]
     _same("jvp", jvp(f, cut_x, _cut(dx, cutting)), jvp(f, x, dx), x)
     pulled, cut_pulled = vjp(f, *x)[1], vjp(f, *cut_x)[1]
     w = _like(y, rng, ())

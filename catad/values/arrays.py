@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from catad.values.device_views import shown
 Array = Any  # an array of NumPy, CuPy or another library with the same API
 
 
-def array_module(array: Any) -> ModuleType | None:
+def array_module(array: Any) -> Any:
     """The module an array belongs to, `numpy` or `cupy`; of an array in blocks its library; None for all else."""
     if isinstance(array, (np.ndarray, np.generic)):
         return np
@@ -62,7 +61,7 @@ def common_module(arrays: Sequence[Any]) -> Any:
 
 
 def in_blocks(xp: Any) -> bool:
-    """Whether arrays of a library are in blocks, of which tasks make each other; those of NumPy beside them are read by all tasks."""
+    """Whether arrays of a library are in blocks, which tasks make; all tasks may read those of NumPy beside them."""
     return getattr(xp, "in_blocks", False)
 
 
@@ -95,7 +94,7 @@ def as_array(thing: Any) -> Array:
     if not isinstance(thing, np.ndarray):
         xp = array_module(thing)
         if in_blocks(xp):
-            return xp.checked(thing)  # type: ignore[union-attr]
+            return xp.checked(thing)
         found = thing if xp is not None else shown(thing)
         if found is not None:
             return found

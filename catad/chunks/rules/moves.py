@@ -1,4 +1,4 @@
-"""Boxes that move entries: slices, flips, shifts, pads. A block of the result reads the positions that it shows, across blocks."""
+"""Boxes that move entries: slices, flips, shifts, pads. A block of the result reads the positions that it shows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
 
 
-@rule(StridedCopy, cut="along any axis: local, from the positions that a block shows", exchanged="what blocks show of other blocks")
+@rule(StridedCopy, cut="along any axis: local, from the positions that a block shows", exchanged="what lies in other blocks")
 def _copied(plan: Plan, primitive: StridedCopy, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
     (x,) = ins
     ranges = [ranges_of(_sizes(ax, sizes)) for ax, sizes in zip(primitive.axes, x.parts, strict=True)]
@@ -49,7 +49,7 @@ def copied(plan: Plan, primitive: StridedCopy, x: Chunked, ranges: Sequence[Rang
 
     grid = tuple([ranges[k].sizes for k in order])  # type: ignore[union-attr]
     box = Local("move", grid, [plan.read(x, windows)], lay, notes, light=True, salt=plan.salt)
-    parts = tuple([grid[dim[k]] if k in dim else (ax.n_out,) if k not in fixed else (fixed[k].n_out,) for k, ax in enumerate(primitive.axes)])
+    parts = tuple([grid[dim[k]] if k in dim else (fixed[k].n_out,) for k in range(x.ndim)])
     space = Tensor([sum(sizes) for sizes in parts], x.space.dtype)
     return box.result(space, [dim.get(k) for k in range(x.ndim)], parts, lambda asked: copied(plan, primitive, x, asked))
 

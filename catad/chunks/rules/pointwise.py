@@ -17,6 +17,7 @@ from catad.traced.debug import Printed
 from catad.vector.derivative_carriers import PassedOn
 from catad.vector.pointwise.generate import Iota
 from catad.vector.pointwise.map import Map
+from catad.vector.shapes.shape import broadcast_to
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
@@ -44,12 +45,10 @@ def _map(plan: Plan, primitive: Map, ins: Sequence[Chunked], outs: Sequence[Tens
 
 def _spread(b: Builder, wires: Sequence[Wire], shape: Sequence[int]) -> Sequence[Wire]:
     """Results of a box all of whose arguments have size 1 along an axis, as large as the block is."""
-    from catad.vector.shapes.shape import broadcast_to
-
     return [w if w.shape == tuple(shape) else b.apply(broadcast_to(tuple(shape)), w) for w in wires]
 
 
-@rule(Constant, cut="read as an argument that is not cut; up to 64 entries are in each program", exchanged="the array, to all that read it")
+@rule(Constant, cut="read as an argument that is not cut; up to 64 entries are in programs", exchanged="to all that read it")
 def _constant(plan: Plan, primitive: Constant, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
     (space,) = outs
     if space.size <= INLINE:

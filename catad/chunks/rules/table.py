@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from catad.category.boxes import Primitive
 from catad.category.spaces import Tensor
+from catad.category.wiring import Wiring
 from catad.chunks.plan import Plan
 from catad.chunks.wires import Chunked
 
@@ -39,7 +40,6 @@ def rule(*boxes: type[Primitive], cut: str, exchanged: str = "nothing") -> Calla
 
 def rule_of(primitive: Primitive) -> Apply:
     """The rule of the class of a box, or of the nearest class from which it inherits; whole arrays where there is none."""
-    _load()
     for cls in type(primitive).__mro__:
         if cls in RULES:
             return RULES[cls].apply
@@ -60,7 +60,11 @@ def _whole(plan: Plan, primitive: Primitive, ins: Sequence[Chunked], outs: Seque
     return plan.on_whole(primitive, ins, outs, because(primitive))
 
 
-def _load() -> None:
-    """Import the files of rules, once."""
-    if not RULES:
-        from catad.chunks.rules import contractions, folds, matrices, moves, pointwise, transforms  # noqa: F401  # each enters its rules
+def plan_of(plan: Plan, wiring: Wiring, arguments: Sequence[Chunked]) -> list[Chunked]:
+    """The results of a wiring on arrays in blocks: each box by its rule."""
+    at: dict[int, Chunked] = dict(zip(wiring.inputs, arguments, strict=True))
+    for box in wiring.boxes:
+        primitive, ins, outs = box
+        made = rule_of(primitive)(plan, primitive, [at[k] for k in ins], wiring.spaces(outs))
+        at.update(zip(outs, made, strict=True))
+    return [at[k] for k in wiring.outputs]

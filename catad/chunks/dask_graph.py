@@ -1,0 +1,157 @@
+"""The tasks of a program over chunks as a graph of dask: results are arrays of dask, and nothing runs before they are computed.
+
+A layer of the graph has the tasks of one name, and reads layers that were begun before it, so that no layers read each other in
+a circle. The key of a task has the words that progress bars show, then a digest of the program and all its arguments. It is the
+same in every process, so dask runs equal tasks of several calls once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from operator import getitem
+from typing import Any, TypeAlias
+
+import numpy as np
+from dask._task_spec import Alias, DataNode, Task, TaskRef
+from dask.array import Array
+from dask.base import clone_key, tokenize
+from dask.highlevelgraph import HighLevelGraph
+
+from catad.chunks.dask_again import again
+
+Parts: TypeAlias = tuple[tuple[int, ...], ...]
+Block: TypeAlias = "TaskRef | tuple[TaskRef, int]"
+
+
+class _Apart(Task):  # type: ignore[misc]
+    """A task that dask does not fuse with others: fused, it would run again for each array that is optimised by itself."""
+
+    __slots__ = ()
+    block_fusion = True
+
+
+class _Layer:
+    """The tasks of one name, each at the place of its chunk; `reads` has the layers that they depend on."""
+
+    __slots__ = ("begun", "name", "reads", "tasks", "words")
+
+    def __init__(self, words: str, name: str, begun: int, reads: set[str]) -> None:
+        self.words = words
+        self.name = name
+        self.begun = begun  # as which layer of the program
+        self.reads = reads
+        self.tasks: dict[Any, Any] = {}
+
+
+class DaskGraph:
+    """The tasks of one call of a program on arrays of dask.
+
+    `program` says what the program does, such as its digest, and `values` are what it takes beside the arrays. Calls with equal
+    programs, arrays and values have equal keys. Where the salt differs, dask runs tasks again and need not keep results for them.
+    """
+
+    def __init__(self, program: str, arrays: Sequence[Array], values: Sequence[Any] = (), salt: str = "") -> None:
+        given = [array.name for array in arrays]
+        self._token = tokenize(program, given, list(values), salt)
+        self._layers_of = {array.name: array.__dask_layers__() for array in arrays}
+        self._outside = HighLevelGraph.merge(*[array.__dask_graph__() for array in arrays])
+        self._like = arrays[0]._meta if arrays else np.empty(0)  # of the library that has the blocks
+        self._layers: dict[str, _Layer] = {}
+        self._newest: dict[str, _Layer] = {}
+
+    def parts(self, array: Array) -> Parts:
+        """The sizes of the blocks of an array along each axis."""
+        return tuple([tuple(sizes) for sizes in array.chunks])
+
+    def blocks(self, array: Array) -> list[TaskRef]:
+        """The blocks of one of the arrays of the call, in C order."""
+        return [TaskRef((array.name, *place)) for place in _places(array.chunks)]
+
+    def blocks_again(self, array: Array) -> list[TaskRef] | None:
+        """The blocks once more, made again of what is stored, so that they need not be held since they were read first.
+
+        Blocks that lie in memory are given as they are; None says that to make one takes several others.
+        """
+        seed = tokenize(self._token, "again", len(self._outside.layers))
+        layers = again(array, seed)
+        if layers is None:
+            return None
+        if not layers.layers:
+            return self.blocks(array)
+        self._outside = HighLevelGraph.merge(self._outside, layers)
+        return [TaskRef((clone_key(array.name, seed), *place)) for place in _places(array.chunks)]
+
+    def task(self, name: str, number: tuple[int, ...], run: Callable[..., Any], args: Sequence[Any]) -> TaskRef:
+        """A task that calls `run`. Where all numbers are the places of the blocks of an array, its blocks are these tasks."""
+        layer = self._layer(name, number, {arg.key[0] for arg in args if type(arg) is TaskRef})
+        key = (layer.name, *number)
+        layer.tasks[key] = _Apart(key, run, *args)
+        return TaskRef(key)
+
+    def value(self, name: str, value: Any) -> TaskRef:
+        """A value in a node of its own, which the graph has once, however many tasks read it."""
+        layer = self._begun(name, set())
+        layer.tasks[(layer.name,)] = DataNode((layer.name,), value)
+        return TaskRef((layer.name,))
+
+    def array(self, blocks: Sequence[Block], parts: Parts, dtype: Any) -> Array:
+        """An array of dask: its blocks are results of tasks, or entries of the tuples that tasks give."""
+        places = _places(parts)
+        name = self._made_by(blocks, places) or self._handed_over(blocks, places)
+        meta = np.empty_like(self._like, shape=(0,) * len(parts), dtype=dtype, subok=False)
+        return Array(self._graph(name), name, parts, meta=meta)
+
+    def _layer(self, words: str, number: tuple[int, ...], reads: set[str]) -> _Layer:
+        """The newest layer of a name, or a new one where that has the chunk already, or was begun before a layer that is read."""
+        layer = self._newest.get(words)
+        if layer is None or (layer.name, *number) in layer.tasks:
+            return self._begun(words, reads)
+        if not reads <= layer.reads:
+            if any(name in self._layers and self._layers[name].begun > layer.begun for name in reads):
+                return self._begun(words, reads)
+            layer.reads |= reads
+        return layer
+
+    def _begun(self, words: str, reads: set[str]) -> _Layer:
+        begun = len(self._layers)
+        layer = _Layer(words, f"{words}-{tokenize(self._token, begun)}", begun, reads)
+        self._layers[layer.name] = self._newest[words] = layer
+        return layer
+
+    def _made_by(self, blocks: Sequence[Block], places: Sequence[tuple[int, ...]]) -> str | None:
+        """The layer whose tasks are these blocks, each at its place, and no others."""
+        keys = [() if isinstance(block, tuple) else block.key for block in blocks]
+        name = keys[0][0] if keys[0] else ""
+        fits = name in self._layers and len(self._layers[name].tasks) == len(keys) and keys == [(name, *at) for at in places]
+        return name if fits else None
+
+    def _handed_over(self, blocks: Sequence[Block], places: Sequence[tuple[int, ...]]) -> str:
+        """A new layer, whose tasks give the blocks."""
+        entries = [block if isinstance(block, tuple) else (block, None) for block in blocks]
+        ref, entry = entries[0]
+        words = self._layers[ref.key[0]].words if ref.key[0] in self._layers else "argument"
+        layer = self._begun(words if entry is None else f"part of {words}", {ref.key[0] for ref, _ in entries})
+        for place, (ref, entry) in zip(places, entries, strict=True):
+            key = (layer.name, *place)
+            layer.tasks[key] = Alias(key, ref) if entry is None else _Apart(key, getitem, ref, entry)
+        return layer.name
+
+    def _graph(self, name: str) -> HighLevelGraph:
+        """The graph of an array: the layers that it depends on, and those of the arguments."""
+        layers = dict(self._outside.layers)
+        depends = dict(self._outside.dependencies)
+        waiting = [self._layers[name]]
+        while waiting:
+            layer = waiting.pop()
+            if layer.name in layers:
+                continue
+            layers[layer.name] = layer.tasks
+            depends[layer.name] = {one for read in layer.reads - {layer.name} for one in self._layers_of.get(read, (read,))}
+            waiting.extend([self._layers[read] for read in layer.reads if read in self._layers])
+        return HighLevelGraph(layers, depends)
+
+
+def _places(parts: Parts) -> list[tuple[int, ...]]:
+    """The places of the blocks, in C order."""
+    return list(product(*[range(len(sizes)) for sizes in parts]))
