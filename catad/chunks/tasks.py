@@ -18,6 +18,10 @@ class Tasks(Protocol):
         """
         ...
 
+    def entry(self, ref: Ref, k: int) -> Ref:
+        """Entry number k of the tuple that a task gives, for what is read later or elsewhere: a tuple is held and sent whole."""
+        ...
+
     def value(self, name: str, value: Any) -> Ref:
         """A value that many tasks read and that is too large to be an argument of each, such as a table."""
         ...
@@ -25,7 +29,7 @@ class Tasks(Protocol):
     def array(self, blocks: Sequence[Ref | tuple[Ref, int]], parts: tuple[tuple[int, ...], ...], dtype: Any) -> Any:
         """The array whose blocks, in C order, are results of tasks, or entry number k of the tuple that a task gives.
 
-        `parts` are the sizes of the blocks along each axis.
+        `parts` are the sizes of the blocks along each axis. Arrays are asked for when all tasks are there.
         """
         ...
 
