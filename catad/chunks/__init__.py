@@ -1,1 +1,1 @@
-"""Programs over arrays that are cut into chunks: the tasks of a call, and what runs them."""
+"""Programs on arrays in chunks: which tasks run, on which chunks, and what they exchange."""

@@ -1,15 +1,26 @@
-"""What a program over chunks asks of the library that runs its tasks."""
+"""The protocol between plans and what runs their tasks: at once (`here.py`), or in a Dask graph (`dask_graph.py`)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
-Ref: TypeAlias = Any  # the result of a task, as arguments of other tasks name it
+from catad.chunks.parts import Parts
+
+Ref: TypeAlias = Any
+"""What stands for the result of a task: the result itself, or a reference to the task."""
 
 
 class Tasks(Protocol):
     """Takes tasks one after the other, each after those whose results it reads."""
+
+    def blocks(self, array: Any) -> Sequence[Ref]:
+        """The blocks of an argument, in C order."""
+        ...
+
+    def value(self, name: str, value: Any) -> Ref:
+        """A value that many tasks read and that is too large to be an argument of each, such as a table."""
+        ...
 
     def task(self, name: str, number: tuple[int, ...], run: Callable[..., Any], args: Sequence[Any]) -> Ref:
         """A task called `name`, in readable words, for the chunk `number`: `run(*args)`.
@@ -22,25 +33,13 @@ class Tasks(Protocol):
         """Entry number k of the tuple that a task gives, for what is read later or elsewhere: a tuple is held and sent whole."""
         ...
 
-    def value(self, name: str, value: Any) -> Ref:
-        """A value that many tasks read and that is too large to be an argument of each, such as a table."""
+    def blocks_again(self, array: Any) -> Sequence[Ref] | None:
+        """The blocks of an argument for another pass, which reads them again; None where they must be held."""
         ...
 
-    def array(self, blocks: Sequence[Ref | tuple[Ref, int]], parts: tuple[tuple[int, ...], ...], dtype: Any) -> Any:
+    def array(self, blocks: Sequence[Ref | tuple[Ref, int]], parts: Parts, dtype: Any) -> Any:
         """The array whose blocks, in C order, are results of tasks, or entry number k of the tuple that a task gives.
 
-        `parts` are the sizes of the blocks along each axis. Arrays are asked for when all tasks are there.
+        Arrays are asked for when all tasks are there.
         """
-        ...
-
-    def blocks(self, array: Any) -> list[Ref]:
-        """The blocks of an array of arguments, in C order."""
-        ...
-
-    def blocks_again(self, array: Any) -> list[Ref] | None:
-        """The same, to be read once more where the program passes over its arguments once more; None where they must be held."""
-        ...
-
-    def parts(self, array: Any) -> tuple[tuple[int, ...], ...]:
-        """The sizes of its blocks along each axis."""
         ...

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from catad import errors
+from catad import errors, upward
 from catad.engine.backend import Engine
 from catad.engine.cpu.engine import CPU
 from catad.engine.cuda.engine import CUDA
@@ -15,6 +15,7 @@ from catad.engine.reference import REFERENCE
 from catad.support.current_engine import AUTO, CHECKS
 from catad.support.current_engine import checks as _checks
 from catad.support.current_engine import chosen as _chosen
+from catad.values.arrays import in_blocks
 
 _engines: dict[str, Engine] = {engine.name: engine for engine in (CPU, CUDA, REFERENCE)}
 OWN = tuple(_engines)  # the names of what catad comes with
@@ -63,6 +64,8 @@ def chosen() -> str:
 
 def engine_of(xp: Any) -> Engine:
     """The engine for arrays of a library."""
+    if in_blocks(xp):
+        return upward.IN_BLOCKS
     name = _chosen.get() or chosen()
     if name != AUTO:
         engine = _engines[name]

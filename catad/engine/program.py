@@ -31,7 +31,7 @@ from catad.scalar import operations
 from catad.support.current_engine import AUTO, chosen, every_call
 from catad.support.lru import remembered
 from catad.values import buffers
-from catad.values.arrays import Array, apart, common_module
+from catad.values.arrays import Array, apart, common_module, in_blocks
 from catad.vector.derivative_carriers import erased
 from catad.vector.pointwise.map import Map
 
@@ -119,8 +119,8 @@ class Program:
 
     def ready(self, xp: Any, leaves: Sequence[Array]) -> Run:
         """The run for these arrays."""
-        if not self.checked:
-            self._check(xp, leaves)
+        if not self.checked and not in_blocks(xp):  # tasks check their own
+            self.check(xp, leaves)
         settled = self._settled
         if settled is not None and xp is np and self._goes_on(settled):
             return settled.run
@@ -178,7 +178,7 @@ class Program:
             background.submit(run.compile, cost)
         return key, run
 
-    def _check(self, xp: Any, leaves: Sequence[Array]) -> None:
+    def check(self, xp: Any, leaves: Sequence[Array]) -> None:
         """Checks primitives on the values of the first call: neutral elements, associativity.
 
         Only what they are given is computed for it.

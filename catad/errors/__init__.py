@@ -12,6 +12,7 @@ from catad.errors.base import *  # noqa: F403
 if TYPE_CHECKING:
     from catad.errors.calls import *  # noqa: F403
     from catad.errors.category import *  # noqa: F403
+    from catad.errors.chunks import *  # noqa: F403
     from catad.errors.engine import *  # noqa: F403
     from catad.errors.extension import *  # noqa: F403
     from catad.errors.fft import *  # noqa: F403
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name):
-        parts = "category scalar calls engine extension functions indexing linear planner simt solve testing traced vector fft"
+        parts = "category scalar calls engine extension functions indexing linear planner simt solve testing"
+        parts += " traced vector fft chunks"
         is_none = name.startswith("_") or name in ("notices", "places")  # modules, for which their importer asks here first
         for part in () if is_none else parts.split():
             module = _import_module(f"{__name__}.{part}")

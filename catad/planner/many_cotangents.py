@@ -10,15 +10,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from catad.category.spaces import Tensor
+from catad.engine.program import run_structure
 from catad.linear.families.block import Block, chain
 from catad.linear.families.delta import delta
-from catad.linear.families.matrix_free import space_of_leaves
+from catad.linear.families.matrix_free import Batched, space_of_leaves
 from catad.linear.map import LinearMap
 from catad.linear.structure import Placed, Structure, apart, widest
 from catad.planner.plan import Plan, plan_structure
 from catad.planner.request import Request, checked
 from catad.support.lru import remembered
-from catad.values.arrays import read_only
+from catad.values.arrays import in_blocks, read_only
 
 
 def rows(leaves: Sequence[Tensor], count: int) -> Structure:
@@ -46,6 +47,8 @@ def pulled_back(structure: Structure, xp: Any, slots: Sequence[Any], cotangents:
     """The cotangents (count, ...) of the argument leaves, for those of the result leaves, as planned."""
     if count == 0 or not structure.cod or not structure.dom or structure.is_zero:
         return [xp.zeros((count, *leaf.shape), dtype=leaf.dtype) for leaf in structure.dom]
+    if in_blocks(xp):  # which cotangents lie in which block says nothing about products of factors
+        return run_structure(Batched(structure.T, (False,) * len(slots), count), xp, slots, cotangents)
     plan = plan_rows(structure, count, checked("auto", "time", xp=xp))
     dom, end = space_of_leaves(structure.dom), Tensor((count,), widest(*structure.cod))
     made: LinearMap = plan.run_on(dom, end, [*slots, *map(read_only, cotangents)])

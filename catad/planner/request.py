@@ -16,6 +16,7 @@ from catad.planner.costs.calibrate import stored
 from catad.planner.costs.cost import Model, checked_limit
 from catad.planner.costs.cost_profile import CostProfile
 from catad.support.lru import hashed_once
+from catad.values.arrays import in_blocks
 
 Want = Literal["jacobian", "hessian"]
 WANTS: tuple[Want, ...] = get_args(Want)
@@ -104,7 +105,7 @@ def model_of(cost: str | CostProfile | Callable[[Structure, Structure], float], 
     if isinstance(cost, str):
         if cost not in COSTS:
             raise errors.PlanError(errors.unknown_cost(cost))
-        return None if cost == "operations" else stored(xp)
+        return None if cost == "operations" or in_blocks(xp) else stored(xp)  # tasks on blocks have no profile
     if isinstance(cost, CostProfile) or callable(cost):
         try:
             hash(cost)

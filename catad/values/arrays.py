@@ -11,25 +11,27 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from catad import errors
+from catad import errors, upward
 from catad.values import buffers
 from catad.values.device_views import shown
 
 Array = Any  # an array of NumPy, CuPy or another library with the same API
 
 
-def array_module(array: Any) -> ModuleType | None:
-    """The module an array belongs to, `numpy` or `cupy`; None for all else."""
+def array_module(array: Any) -> Any:
+    """The module an array belongs to, `numpy` or `cupy`; of an array in blocks its library; None for all else."""
     if isinstance(array, (np.ndarray, np.generic)):
         return np
     kind = type(array)
-    if kind.__module__.partition(".")[0] == "cupy":
+    root = kind.__module__.partition(".")[0]
+    if root == "cupy":
         return sys.modules["cupy"]
+    if (root == "dask" and kind.__name__ == "Array") or hasattr(kind, "in_blocks"):
+        return upward.library_of(kind)
     namespace = getattr(kind, "__array_namespace__", None)
     found = None if namespace is None else namespace(array)
     return found if getattr(found, "__name__", None) == "cupy" else None  # it offers what CuPy does
@@ -39,7 +41,7 @@ def common_module(arrays: Sequence[Any]) -> Any:
     """The one module that all arrays belong to (NumPy where there are only numbers); mixing two is an error."""
     if {*map(type, arrays)} == {np.ndarray}:
         return np
-    found: ModuleType | None = None
+    found: Any = None
     first = 0
     for i, array in enumerate(arrays):
         xp = array_module(array)
@@ -47,10 +49,20 @@ def common_module(arrays: Sequence[Any]) -> Any:
             raise errors.DeviceError(errors.two_devices(_device(arrays[first]), first, _device(array), i))
         if xp is None or xp is found:
             continue
+        if xp is np and in_blocks(found):
+            continue
+        if found is np and in_blocks(xp):
+            found, first = xp, i
+            continue
         if found is not None:
             raise errors.DeviceError(errors.mixed_devices(found.__name__, first, xp.__name__, i))
         found, first = xp, i
     return np if found is None else found
+
+
+def in_blocks(xp: Any) -> bool:
+    """Whether arrays of a library are in blocks, which tasks make; all tasks may read those of NumPy beside them."""
+    return getattr(xp, "in_blocks", False)
 
 
 def device_of(xp: Any) -> Any:
@@ -80,7 +92,10 @@ def as_array(thing: Any) -> Array:
     if kind is np.memmap:
         return as_array(np.asarray(thing))
     if not isinstance(thing, np.ndarray):
-        found = thing if array_module(thing) is not None else shown(thing)
+        xp = array_module(thing)
+        if in_blocks(xp):
+            return xp.checked(thing)
+        found = thing if xp is not None else shown(thing)
         if found is not None:
             return found
     raise errors.SpaceError(errors.not_a_value(thing))
@@ -152,10 +167,10 @@ def owner(array: Array) -> Array:
 
 
 def is_frozen(array: Array) -> bool:
-    """True where nobody may write into an array: a number of NumPy, or a read-only array that owns its memory."""
+    """True where nobody may write into an array: a number of NumPy, a read-only array that owns its memory, one in blocks."""
     if type(array) is np.ndarray:
         return not array.flags.writeable and buffers.is_new(array)
-    return isinstance(array, np.generic)
+    return isinstance(array, np.generic) or in_blocks(array_module(array))
 
 
 def kept(array: Array) -> Array:
@@ -166,7 +181,7 @@ def kept(array: Array) -> Array:
         array = buffers.copied(array, "K")
         array.flags.writeable = False
         return array
-    return array if isinstance(array, np.generic) else array.copy()
+    return array if is_frozen(array) else array.copy()
 
 
 def is_stand_in(thing: Any) -> bool:
@@ -219,7 +234,7 @@ def _separated(results: list[Array], others: Sequence[Array]) -> list[Array]:
         plain = isinstance(result, np.ndarray)
         if plain and not result.ndim:
             results[i] = result[()]
-        elif not isinstance(result, np.generic):
+        elif not is_frozen(result) or plain:
             if id(mine) in seen or (plain and (not result.flags.writeable or (0 in result.strides and result.size > 1))):
                 results[i] = buffers.copied(result) if plain else result.copy()
             else:

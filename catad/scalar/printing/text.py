@@ -19,6 +19,7 @@ from catad.scalar.operators import OF_OP
 from catad.scalar.reading.read import read
 from catad.scalar.reading.source import Source
 from catad.scalar.vocabulary import vocabulary
+from catad.support.parsing import parsed
 
 LONGEST = 400  # characters of an expression; longer functions go by a name
 _INFIX = {name: one.symbol for name, one in OF_OP.items()} | {"and": "and", "or": "or"}
@@ -63,9 +64,9 @@ def _filled(source: Source, name: Callable[[Any, str], str]) -> str:
 
     class Fill(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.expr:
-            return ast.parse(texts[node.id], mode="eval").body if node.id in texts else node
+            return parsed(texts[node.id], "eval").body if node.id in texts else node
 
-    return ast.unparse(Fill().visit(ast.parse(source.text, mode="eval")))
+    return ast.unparse(Fill().visit(parsed(source.text, "eval")))
 
 
 # -- from expressions
@@ -89,7 +90,7 @@ def lambda_of(function: Function, branches: bool) -> str | None:
         return next(rest) if tree is None else f"({''.join([nested(part) + ', ' for part in tree])})"
 
     body = nested(function.tree)
-    return ast.unparse(ast.parse(f"lambda {', '.join(names)}: {body}", mode="eval"))
+    return ast.unparse(parsed(f"lambda {', '.join(names)}: {body}", "eval"))
 
 
 def _paths(tree: Tree, text: str) -> list[str]:

@@ -19,6 +19,7 @@ from types import CodeType, FunctionType
 from typing import NamedTuple
 
 from catad.support.lru import remembered
+from catad.support.parsing import parsed
 from catad.values.frozen_functions import codes_of
 
 Definition = ast.FunctionDef | ast.Lambda
@@ -40,7 +41,7 @@ class _Parsed(NamedTuple):
 @remembered(weight=lambda found: 0 if found is None else sum(map(len, found.lines)) // 25)  # syntax trees are large
 def _parsed(lines: tuple[str, ...], flags: int) -> _Parsed | None:
     try:
-        tree = ast.parse("".join(lines))
+        tree = parsed("".join(lines))
         module = compile(tree, "<source>", "exec", flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None

@@ -1,0 +1,45 @@
+"""Arrays of Dask as a library of arrays in blocks: which of them programs take, and where their tasks go."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import dask
+import numpy as np
+from dask.array import Array
+
+from catad import errors
+from catad.chunks.dask_graph import DaskGraph
+from catad.chunks.libraries import Library
+from catad.chunks.parts import Parts
+from catad.chunks.tasks import Tasks
+
+OLDEST = (2026, 1)  # Dask's year and month with which the tests pass
+
+
+def _parts(array: Array) -> Parts:
+    return tuple([tuple(sizes) for sizes in array.chunks])
+
+
+def _checked(array: Array) -> Array:
+    for axis, sizes in enumerate(array.chunks):
+        if any(math.isnan(n) for n in sizes):
+            raise errors.SpaceError(errors.unknown_chunks(axis, array.ndim))
+    return array
+
+
+def _tasks(token: str, arrays: Sequence[Any]) -> Tasks:
+    others = [array for array in arrays if not isinstance(array, Array)]
+    return DaskGraph(token, [array for array in arrays if isinstance(array, Array)], [np.asarray(a) for a in others])
+
+
+def _library() -> Library:
+    version = dask.__version__
+    if tuple([int(part) for part in version.split(".")[:2]]) < OLDEST:
+        raise errors.EngineError(errors.old_dask(version, ".".join(map(str, OLDEST))))
+    return Library("dask.array", _parts, _tasks, _checked)
+
+
+DASK = _library()

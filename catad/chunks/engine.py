@@ -1,0 +1,105 @@
+"""The engine of arrays in blocks: a program becomes regions, and these become tasks on blocks."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from catad.category.wiring import Wiring
+from catad.chunks import options
+from catad.chunks.lowering import Blocks, Lowered, Runner, lowered
+from catad.chunks.parts import Parts, ranges_of
+from catad.chunks.plan import Plan
+from catad.chunks.regions import regions_of
+from catad.chunks.rules.table import plan_of
+from catad.chunks.wires import Argument, Chunked
+from catad.chunks.worker import RegionProgram
+from catad.engine.backend import Engine, Step
+from catad.engine.choice import chosen
+from catad.support.current_engine import AUTO
+from catad.support.lru import Recent
+
+PLANS = 64  # ways to cut the arguments of a program for which plans are kept
+
+
+class Planned(NamedTuple):
+    """A program on arguments that are cut in some way."""
+
+    plan: Plan
+    results: list[Chunked]
+    regions: list[Lowered]
+    programs: dict[Any, RegionProgram]
+
+
+class InBlocks:
+    """A program on arrays in blocks."""
+
+    def __init__(self, wiring: Wiring) -> None:
+        self.wiring = wiring
+        self._planned: Recent[tuple[tuple[Parts, ...], int], Planned] = Recent(PLANS)
+
+    @cached_property
+    def token(self) -> str:
+        """A text that stands for the program."""
+        return hashlib.sha256(pickle.dumps(self.wiring)).hexdigest()
+
+    def planned(self, parts: tuple[Parts, ...]) -> Planned:
+        """The plan for arguments that are cut in some way."""
+        key = (parts, options.whole_limit())
+        found = self._planned.get(key)
+        if found is None:
+            found = self._planned[key] = self._plan(parts)
+        return found
+
+    def _plan(self, parts: tuple[Parts, ...]) -> Planned:
+        plan = Plan()
+        spaces = self.wiring.spaces(self.wiring.inputs)
+        arguments = [Chunked(s, p, Argument(k)) for k, (s, p) in enumerate(zip(spaces, parts, strict=True))]
+        results = [cut_as_argument(result, arguments) for result in plan_of(plan, self.wiring, arguments)]
+        return Planned(plan, results, [lowered(region) for region in regions_of(results)], {})
+
+    def __call__(self, xp: Any, *arrays: Any) -> Any:
+        planned = self.planned(tuple([xp.parts(array) for array in arrays]))
+        name = chosen()
+        engine = "cpu" if name == AUTO else name
+        tasks = xp.tasks(self.token, arrays)
+        blocks = Blocks(tasks, arrays)
+        runner = Runner(tasks, blocks, engine, planned.programs)
+        for one in planned.regions:
+            runner.run(one)
+        made = []
+        for result in planned.results:
+            if isinstance(result.source, Argument) and result.source.constant is None:
+                made.append(arrays[result.source.number])
+            else:
+                found = [ref if k is None else (ref, k) for ref, k in blocks.of(result)]
+                made.append(tasks.array(found, result.parts, result.space.dtype))
+        return made[0] if len(made) == 1 else made
+
+
+def cut_as_argument(result: Chunked, arguments: Sequence[Chunked]) -> Chunked:
+    """A result in the parts of an argument of its shape, such as a gradient in those of its point, where that costs nothing."""
+    if result.again is not None:
+        for array in arguments:
+            if array.shape == result.shape and array.is_cut and array.parts != result.parts:
+                ranges = tuple([ranges_of(sizes) if len(sizes) > 1 else None for sizes in array.parts])
+                return result.again(ranges) or result
+    return result
+
+
+class ForBlocks(Engine):
+    """Runs programs on arrays in blocks."""
+
+    name = "blocks"
+
+    def runs(self, xp: Any) -> bool:
+        return getattr(xp, "in_blocks", False)
+
+    def steps(self, wiring: Wiring) -> list[Step]:
+        return [(InBlocks(wiring), wiring.inputs, wiring.outputs)]
+
+
+IN_BLOCKS = ForBlocks()

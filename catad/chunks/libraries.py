@@ -1,0 +1,66 @@
+"""The libraries of arrays in blocks, as the rest of the package asks for them: by the class of an array."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from catad.chunks.here import BlockArray, Here
+from catad.chunks.parts import Parts, uncut
+from catad.chunks.tasks import Tasks
+
+
+class Library:
+    """What stands for the array library of arrays in blocks: where their tasks go, and how they are cut.
+
+    `parts_of` gives the sizes of the blocks of an array along each axis, `checked` the array or the error that says why it cannot
+    be used, `tasks` a place for the tasks of a program, which a token stands for, on some arguments.
+    """
+
+    in_blocks = True
+
+    def __init__(
+        self,
+        name: str,
+        parts_of: Callable[[Any], Parts],
+        tasks: Callable[[str, Sequence[Any]], Tasks],
+        checked: Callable[[Any], Any],
+    ) -> None:
+        self.__name__, self._parts_of, self.tasks, self.checked = name, parts_of, tasks, checked
+
+    def parts(self, array: Any) -> Parts:
+        """The sizes of the blocks along each axis; an array of NumPy is in one block."""
+        return uncut(np.shape(array)) if isinstance(array, (np.ndarray, np.generic)) else self._parts_of(array)
+
+    @staticmethod
+    def asarray(value: Any, dtype: Any = None) -> Any:
+        return np.asarray(value, dtype)
+
+    @staticmethod
+    def zeros(shape: Any, dtype: Any = None) -> Any:
+        return np.zeros(shape, dtype)
+
+    @staticmethod
+    def full(shape: Any, value: Any, dtype: Any = None) -> Any:
+        return np.full(shape, value, dtype)
+
+    @staticmethod
+    def arange(*args: Any, dtype: Any = None) -> Any:
+        return np.arange(*args, dtype=dtype)
+
+    def __repr__(self) -> str:
+        return f"<arrays in blocks: {self.__name__}>"
+
+
+HERE = Library("catad blocks", lambda array: array.parts, lambda token, arrays: Here(), lambda array: array)
+
+
+def library_of(kind: type) -> Library:
+    """The library of a class of arrays in blocks."""
+    if issubclass(kind, BlockArray):
+        return HERE
+    from catad.chunks.dask_library import DASK  # late: Dask is imported by those who use it
+
+    return DASK

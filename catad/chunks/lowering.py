@@ -1,0 +1,217 @@
+"""Regions as tasks: one for each coordinate, with the blocks that it reads and the program that it runs.
+
+Coordinates whose blocks have the same sizes run the same program. What differs otherwise, such as where a block lies in its
+array, is an argument of the program.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from catad.category.spaces import Product, Tensor
+from catad.category.wiring import Builder, Wiring
+from catad.chunks.parts import Piece, Ranges, numblocks, pieces
+from catad.chunks.regions import Node, Region
+from catad.chunks.tasks import Ref, Tasks
+from catad.chunks.wires import Argument, At, Chunked, Joined, Local, Read, seen_from
+from catad.chunks.worker import Gathered, RegionProgram, run_region
+
+Block = tuple[Ref, "int | None"]  # a task, and which entry of its tuple, if it gives several
+
+
+class Blocks:
+    """Where the blocks of arrays are: those of arguments, and what regions have given so far."""
+
+    def __init__(self, tasks: Tasks, arguments: Sequence[Any]) -> None:
+        self.tasks = tasks
+        self._arguments = arguments
+        self._known: dict[Chunked, Sequence[Block]] = {}
+        self._of: dict[tuple[Local, int], Sequence[Block]] = {}
+
+    def give(self, box: Local, place: int, blocks: Sequence[Block]) -> None:
+        self._of[box, place] = blocks
+
+    def of(self, array: Chunked) -> Sequence[Block]:
+        """All blocks in C order."""
+        found = self._known.get(array)
+        if found is None:
+            found = self._known[array] = self._found(array)
+        return found
+
+    def _found(self, array: Chunked) -> Sequence[Block]:
+        source = array.source
+        if isinstance(source, Argument):
+            if source.constant is not None:
+                return [(self.tasks.value("constant", source.constant), None)]
+            given = self._arguments[source.number]
+            if isinstance(given, (np.ndarray, np.generic)):
+                return [(self.tasks.value("argument", given), None)]
+            return [(ref, None) for ref in self.tasks.blocks(given)]
+        if isinstance(source, Joined):
+            each = [self._grid(one) for one in source.arrays]
+            return list(np.concatenate(each, axis=source.axis).reshape(-1))
+        return self._of[source, array.place]
+
+    def _grid(self, array: Chunked) -> Any:
+        counts = numblocks(array.parts)
+        grid = np.empty(math.prod(counts), dtype=object)
+        grid[:] = self.of(array)
+        return grid.reshape(counts)
+
+
+class Lowered(NamedTuple):
+    """What a region reads at each coordinate along each dimension of its grid, looked up once."""
+
+    region: Region
+    reads: tuple[Read, ...]
+    offsets: tuple[tuple[int, tuple[int, ...]], ...]
+    classes: tuple[tuple[int, ...], ...]  # for each dimension, a number for each coordinate: equal ones have equal layouts
+
+
+def lowered(region: Region) -> Lowered:
+    """A region with the classes of its coordinates."""
+    reads = tuple(region.reads)
+    offsets = tuple([(node.dims[d], each) for node in region.nodes for d, each in node.box.offsets])
+    classes = tuple([_classes(region, reads, d) for d in range(len(region.counts))])
+    return Lowered(region, reads, offsets, classes)
+
+
+def _classes(region: Region, reads: Sequence[Read], d: int) -> tuple[int, ...]:
+    facts: list[Any] = []
+    for read in reads:
+        for window in read.windows:
+            if window is not None and window.dim == d:
+                facts.append(window.ranges.sizes)
+    for box, dims in region.nodes:
+        for own, sizes, notes in zip(dims, box.grid, box.notes, strict=True):
+            if own == d:
+                facts += [sizes] if notes is None else [sizes, notes]
+    numbers: dict[tuple[Hashable, ...], int] = {}
+    return tuple([numbers.setdefault(fact, len(numbers)) for fact in zip(*facts, strict=True)])
+
+
+def wiring_at(one: Lowered, at: tuple[int, ...]) -> Wiring:
+    """The wiring of a region at a coordinate."""
+    region = one.region
+    b = Builder()
+    spaces = [Tensor(read.shape(at), read.array.space.dtype) for read in one.reads]
+    inputs = [b.wire(space) for space in spaces]
+    known = dict(zip(one.reads, inputs, strict=True))
+    offsets = iter([b.wire(Tensor((), np.int64)) for _ in one.offsets])
+    made: dict[tuple[Node, int], Any] = {}
+    numbers: list[Any] = []
+    for node in region.nodes:
+        box = node.box
+        own_at = [at[d] for d in node.dims]
+        sizes = tuple([grid[c] for grid, c in zip(box.grid, own_at, strict=True)])
+        notes = tuple([None if notes is None else notes[c] for notes, c in zip(box.notes, own_at, strict=True)])
+        own = [next(offsets) for _ in box.offsets]
+        numbers += own
+        wires = []
+        for read in node.reads():
+            wire = known.get(read)
+            if wire is None:
+                source, dims = read.array.source, seen_from(read)
+                assert isinstance(source, Local) and dims is not None
+                wire = made[Node(source, dims), read.array.place]
+            wires.append(wire)
+        for place, wire in enumerate(box.lay(b, wires, At(sizes, notes, tuple(own)))):
+            made[node, place] = wire
+    dims = tuple(range(len(region.counts)))
+    outputs = tuple([made[Node(box, dims), place] for box, place in region.results])
+    args = (*inputs, *numbers)
+    return b.finish(Product(tuple([w.space for w in args])), args, outputs)
+
+
+class Runner:
+    """Makes the tasks of regions."""
+
+    def __init__(self, tasks: Tasks, blocks: Blocks, engine: str, programs: dict[Any, RegionProgram]) -> None:
+        self.tasks, self.blocks, self.engine, self.programs = tasks, blocks, engine, programs
+
+    def run(self, one: Lowered) -> None:
+        """All tasks of a region; their results are known to `blocks` then."""
+        region = one.region
+        along = [_Along(read, self.blocks) for read in one.reads]
+        many = len(region.results) > 1
+        given: list[list[Block]] = [[] for _ in region.results]
+        counts = [range(n) for n in region.counts]
+        for at in itertools.product(*counts):
+            program = self._program(one, at)
+            args: list[Any] = []
+            places: dict[Any, int] = {}
+            leaves = [reader.leaf(at, args, places) for reader in along]
+            plain = all(type(leaf) is int for leaf in leaves) and leaves == list(range(len(args)))
+            numbers = [offsets[at[d]] for d, offsets in one.offsets]
+            spec = None if plain else tuple(leaves)
+            ref = self.tasks.task(region.name, at, run_region, [program, spec, self._first(at), *args, *numbers])
+            for k, own in enumerate(given):
+                own.append((ref, k if many else None))
+        for (box, place), k in region.results.items():
+            self.blocks.give(box, place, _in_order(given[k], region.counts, box.writes[place]))
+
+    def _first(self, at: tuple[int, ...]) -> tuple[int, ...]:
+        return at
+
+    def _program(self, one: Lowered, at: tuple[int, ...]) -> RegionProgram:
+        key = one.region, tuple([classes[c] for classes, c in zip(one.classes, at, strict=True)])
+        found = self.programs.get(key)
+        if found is None:
+            found = self.programs[key] = RegionProgram(wiring_at(one, at), self.engine, one.region.name)
+        return found
+
+
+def _in_order(blocks: list[Block], counts: Sequence[int], dims: Sequence[int | None]) -> Sequence[Block]:
+    """Blocks in the C order of the coordinates of a grid, as those of an array whose axes are cut along some dimensions."""
+    order = [d for d in dims if d is not None]
+    if order == sorted(order):
+        return blocks
+    numbers = np.arange(len(blocks)).reshape(counts).transpose(order).reshape(-1)
+    return [blocks[k] for k in numbers]
+
+
+class _Along:
+    """The blocks that a read shows at each coordinate."""
+
+    def __init__(self, read: Read, blocks: Blocks) -> None:
+        self.read = read
+        self.blocks = blocks.of(read.array)
+        counts = numblocks(read.array.parts)
+        self.strides = [math.prod(counts[k + 1 :]) for k in range(len(counts))]
+        self.dims = [None if window is None else window.dim for window in read.windows]
+        self.pieces: list[list[tuple[Piece, ...]]] = []
+        for n, sizes, window in zip(read.array.shape, read.array.parts, read.windows, strict=True):
+            self.pieces.append(pieces(sizes, Ranges((0,), (n,)) if window is None else window.ranges))
+        self.simple = all(len(own) == 1 and own[0].whole for axis in self.pieces for own in axis)
+        self.specs: dict[Any, Any] = {}
+
+    def leaf(self, at: tuple[int, ...], args: list[Any], places: dict[Any, int]) -> Any:
+        """How the task finds what is read among its arguments, which are added where they are not there yet."""
+        if self.simple:
+            k = 0
+            for dim, stride, axis in zip(self.dims, self.strides, self.pieces, strict=True):
+                k += stride * axis[0 if dim is None else at[dim]][0].block
+            return _place(self.blocks[k], args, places)
+        own = [axis[0 if dim is None else at[dim]] for dim, axis in zip(self.dims, self.pieces, strict=True)]
+        slices = tuple([tuple([None if p.whole else (p.start, p.stop) for p in axis]) for axis in own])
+        found = []
+        for each in itertools.product(*own):
+            k = sum([stride * p.block for stride, p in zip(self.strides, each, strict=True)])
+            found.append(_place(self.blocks[k], args, places))
+        spec = Gathered(tuple([len(axis) for axis in own]), slices, tuple(found))
+        return self.specs.setdefault(spec, spec)
+
+
+def _place(block: Block, args: list[Any], places: dict[Any, int]) -> Any:
+    ref, item = block
+    key = id(ref)
+    k = places.get(key)
+    if k is None:
+        k = places[key] = len(args)
+        args.append(ref)
+    return k if item is None else (k, item)

@@ -1,0 +1,38 @@
+"""What a user allows programs on arrays in chunks to do: `ct.chunking`."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+
+from catad import errors
+
+_whole: ContextVar[int] = ContextVar("whole", default=2**30)
+
+
+def whole_limit() -> int:
+    """The bytes up to which a box without a rule for cut arrays may run on whole ones."""
+    return _whole.get()
+
+
+class chunking:
+    """`with ct.chunking(whole_limit=4 * 2**30):` lets boxes without a rule for chunks run on whole arrays of up to 4 GiB.
+
+    `whole_limit` counts the bytes that such a box reads and writes, in one task; 1 GiB is the default. The choice holds in this
+    thread, for programs that are called inside. Raises `ArgumentError` for a limit that is no integer of at least 0.
+
+    >>> import catad as ct
+    >>> with ct.chunking(whole_limit=2**32):
+    ...     ct.sin(0.0)
+    np.float64(0.0)
+    """
+
+    def __init__(self, whole_limit: int) -> None:
+        if isinstance(whole_limit, bool) or not isinstance(whole_limit, int) or whole_limit < 0:
+            raise errors.ArgumentError(errors.not_a_whole_limit(whole_limit))
+        self.whole_limit = whole_limit
+
+    def __enter__(self) -> None:
+        self._token = _whole.set(self.whole_limit)
+
+    def __exit__(self, *_: object) -> None:
+        _whole.reset(self._token)

@@ -1,0 +1,298 @@
+"""Boxes of a program as local boxes and exchanges: what the rules of `rules/` are written with.
+
+A rule gives labels to the axes of its arguments and results. Equal labels are one index. Along a label that all results have,
+a box runs block by block. Along one that it sums, each block gives a partial result, and `combined` folds these in a tree of
+fixed arity. `before_each` folds what stands before each block (G. Blelloch, Prefix sums and their applications, 1990). So results
+depend on the numbers and the blocks alone, and not on who computes which block when.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from catad import errors
+from catad.category.boxes import Primitive
+from catad.category.spaces import Tensor
+from catad.chunks import options
+from catad.chunks.parts import Ranges, Sizes, Window, blocks_of, ranges_of, uncut
+from catad.chunks.wires import At, Chunked, Local, Read
+from catad.linear.families.reindex import reshaped
+
+if TYPE_CHECKING:
+    from catad.category.wiring import Builder
+    from catad.category.wiring import Wire as LocalWire
+
+ARITY = 16  # partial results that one task combines
+FLAT = 64  # totals that one task scans
+Labels = Sequence["int | None"]
+"""A label for each axis; None for an axis that is never cut."""
+LayLabelled = Callable[["Builder", "list[LocalWire]", Mapping[int, int]], "Sequence[LocalWire]"]
+"""What lays a box out on wires, with the local sizes of labels."""
+LayList = Callable[["Builder", "Sequence[LocalWire]"], "Sequence[LocalWire]"]
+
+
+class Whole(NamedTuple):
+    """A box that one task runs on whole arrays: why, and the bytes that it reads and writes."""
+
+    name: str
+    because: str
+    nbytes: int
+
+
+class Gathered(NamedTuple):
+    """A box that reads all of an axis that is cut, at each coordinate of others: the bytes that the largest task reads so."""
+
+    name: str
+    nbytes: int
+
+
+class Plan:
+    """Arrays in blocks under construction: `whole` are the boxes that run on whole arrays, `gathered` those on whole axes."""
+
+    def __init__(self) -> None:
+        self.whole: list[Whole] = []
+        self.gathered: list[Gathered] = []
+        self.salt = 0  # not 0 inside what is computed again on purpose
+        self.salts = 0  # that were given
+        self._again: dict[tuple[int, int, Any], tuple[Local, Chunked | None]] = {}
+
+    # -- reading
+
+    def read(self, array: Chunked, windows: Sequence[Window | None]) -> Read:
+        """A read of windows; where they show no blocks of the array, and it can be made again as they show it, of that."""
+        own = tuple(windows)
+        if array.again is not None and any(
+            len(sizes) > 1 if w is None else w.dim is None or w.ranges != ranges_of(sizes)
+            for w, sizes in zip(own, array.parts, strict=True)
+        ):
+            again = array.again(tuple([None if w is None else w.ranges for w in own]))
+            if again is not None:
+                seen = [w if w is None or w.dim is None else blocks_of(w.dim, n) for w, n in zip(own, again.parts, strict=True)]
+                return Read(again, tuple([None if w is not None and w.dim is None else w for w in seen]))
+        return Read(array, own)
+
+    # -- boxes with labels
+
+    def labelled(
+        self,
+        name: str,
+        ins: Sequence[tuple[Chunked, Labels]],
+        outs: Sequence[tuple[Tensor, Labels]],
+        lay: LayLabelled,
+        whole: Sequence[int] = (),
+        wanted: Mapping[int, Ranges | None] | None = None,
+        light: bool = False,
+    ) -> tuple[list[Chunked], int]:
+        """A box that is local along its labels, but for those that are `whole`.
+
+        Cut labels that a result lacks give it leading axes, with one entry for each block: the partial results. The second
+        result is how many such axes there are.
+        """
+        cuts = self.cuts(ins, whole, wanted or {})
+        sizes = {k: n for x, labels in ins for n, k in zip(x.shape, labels, strict=True) if k is not None}
+        sizes |= {k: n for space, labels in outs for n, k in zip(space.shape, labels, strict=True) if k is not None}
+        fixed = {label: Window(None, ranges) for label, ranges in cuts.items() if len(ranges.starts) == 1}
+        sizes |= {label: window.ranges.sizes[0] for label, window in fixed.items()}
+        order = sorted([k for k in cuts if k not in fixed], key=lambda k: (len(cuts[k].starts), cuts[k]))  # equal grids are equal
+        dim = {label: d for d, label in enumerate(order)}
+        grid = tuple([cuts[label].sizes for label in order])
+        windows = fixed | {label: Window(dim[label], cuts[label]) for label in order}
+        reads = [self.read(x, [windows.get(k) for k in labels]) for x, labels in ins]  # type: ignore[arg-type]
+        self._note_gathered(name, reads)
+        summed = [label for label in order if all(label not in labels for _, labels in outs)]
+        assert all(label in summed or label in labels for _, labels in outs for label in order), f"{name}: results cut alike"
+
+        def lay_local(b: Builder, wires: list[LocalWire], at: At) -> Sequence[LocalWire]:
+            local = sizes | {label: at.sizes[d] for label, d in dim.items()}
+            made = lay(b, wires, local)
+            return [reshaped(b, w, ((1,) * len(summed)) + w.shape) for w in made] if summed else made
+
+        box = Local(name, grid, reads, lay_local, light=light, salt=self.salt)
+        made = []
+        for place, (space, labels) in enumerate(outs):
+            own = [None if k is None else dim.get(k) for k in labels]
+            lengths = [n if k is None else sizes[k] for n, k in zip(space.shape, labels, strict=True)]
+            rest = [(n,) if d is None else grid[d] for n, d in zip(lengths, own, strict=True)]
+            parts = (*[(1,) * len(grid[dim[k]]) for k in summed], *rest)
+            wide = Tensor([sum(sizes) for sizes in parts], space.dtype)
+
+            def again(ranges: tuple[Ranges | None, ...], place: int = place, labels: Labels = labels) -> Chunked | None:
+                return self._labelled_again(box, (name, ins, outs, lay, whole, light), place, labels, cuts, ranges)
+
+            made.append(box.result(wide, [*[dim[label] for label in summed], *own], parts, None if summed else again))
+        return made, len(summed)
+
+    def _note_gathered(self, name: str, reads: Sequence[Read]) -> None:
+        """Note what tasks read of cut axes as a whole; raises `EngineError` where that is more than the limit of whole arrays."""
+        nbytes = 0
+        for array, windows in reads:
+            if any(len(own) > 1 and (w is None or w.dim is None) for own, w in zip(array.parts, windows, strict=True)):
+                sizes = [n if w is None else max(w.ranges.sizes) for n, w in zip(array.shape, windows, strict=True)]
+                nbytes += math.prod(sizes) * array.space.dtype.itemsize
+        if nbytes:
+            self.gathered.append(Gathered(name, nbytes))
+            if nbytes > options.whole_limit():
+                raise errors.EngineError(errors.gathers(name, nbytes, options.whole_limit()))
+
+    def cuts(
+        self, ins: Sequence[tuple[Chunked, Labels]], whole: Sequence[int], wanted: Mapping[int, Ranges | None]
+    ) -> dict[int, Ranges]:
+        """How labels are cut: as those wish who read the results, else as the largest array that has them."""
+        cuts = dict(wanted)
+        for x, labels in sorted(ins, key=lambda one: -one[0].nbytes):
+            for sizes, label in zip(x.parts, labels, strict=True):
+                if label is not None and label not in whole and len(sizes) > 1:
+                    cuts.setdefault(label, ranges_of(sizes))
+        return {label: ranges for label, ranges in cuts.items() if ranges is not None}
+
+    def _labelled_again(
+        self, box: Local, what: Any, place: int, labels: Labels, cuts: Mapping[int, Ranges], ranges: tuple[Ranges | None, ...]
+    ) -> Chunked | None:
+        """Ranges of a result, where no argument that stays in its own parts is cut along the labels in question."""
+        key = id(box), place, ranges
+        if key in self._again:
+            return self._again[key][1]
+        name, ins, outs, lay, whole, light = what
+        found = None
+        wanted = self._wanted(labels, ranges, whole)
+        if wanted is not None and box.salt == self.salt:
+            changed = {k: r for k, r in wanted.items() if r != cuts.get(k)}
+            if all(self._gives(x, own, changed, cuts) for x, own in ins):
+                found = self.labelled(name, ins, outs, lay, whole, {**cuts, **changed}, light)[0][place]
+        self._again[key] = (box, found)
+        return found
+
+    @staticmethod
+    def _wanted(labels: Labels, ranges: Sequence[Ranges | None], whole: Sequence[int]) -> dict[int, Ranges | None] | None:
+        """The ranges of each label; None where two axes contradict each other, or one cannot be cut."""
+        wanted: dict[int, Ranges | None] = {}
+        for label, own in zip(labels, ranges, strict=True):
+            if label is None or label in whole:
+                if own is not None:
+                    return None
+            elif wanted.setdefault(label, own) != own:
+                return None
+        return wanted
+
+    @staticmethod
+    def _gives(x: Chunked, labels: Labels, changed: Mapping[int, Ranges | None], cuts: Mapping[int, Ranges]) -> bool:
+        """Whether an argument can be read in other ranges without reading other blocks."""
+        if not any(k in changed and len(sizes) > 1 for sizes, k in zip(x.parts, labels, strict=True)):
+            return True
+        ranges = [None if k is None else changed[k] if k in changed else cuts.get(k) for k in labels]
+        return x.again is not None and x.again(tuple(ranges)) is not None
+
+    # -- exchanges
+
+    def combined(self, name: str, partials: Sequence[Chunked], fold: LayList, axes: int = 1) -> list[Chunked]:
+        """The folds of partial results along their first axes, in a tree; `fold` folds axis 0 away."""
+        found = list(partials)
+        for _ in range(axes):
+            found = self._combined(name, found, fold)
+        return found
+
+    def _combined(self, name: str, xs: list[Chunked], fold: LayList) -> list[Chunked]:
+        while True:
+            k = xs[0].shape[0]
+            groups = 1 if k <= ARITY else -(-k // ARITY)
+            edges = [min(i * ARITY, k) for i in range(groups)] + [k]
+            ends = Window(0, Ranges(tuple(edges[:-1]), tuple(edges[1:])))
+            _, grid = self._rest(xs[0], int(groups > 1))
+            grid = ((1,) * groups, *grid) if groups > 1 else grid
+
+            def lay(b: Builder, wires: list[LocalWire], at: At, groups: int = groups) -> Sequence[LocalWire]:
+                made = fold(b, wires)
+                return [reshaped(b, w, (1, *w.shape)) for w in made] if groups > 1 else made
+
+            reads = []
+            for x in xs:
+                own = self._rest(x, int(groups > 1))[0]
+                first = ends if groups > 1 else None
+                reads.append(Read(x, (first, *[None if d is None else blocks_of(d, grid[d]) for d in own])))
+            box = Local(name, grid, reads, lay, salt=self.salt)
+            if groups == 1:
+                return [box.result(Tensor(x.shape[1:], x.space.dtype), self._rest(x, 0)[0], x.parts[1:]) for x in xs]
+            xs = [
+                box.result(Tensor((groups, *x.shape[1:]), x.space.dtype), (0, *self._rest(x, 1)[0]), (grid[0], *x.parts[1:]))
+                for x in xs
+            ]
+
+    def _rest(self, x: Chunked, start: int) -> tuple[list[int | None], tuple[Sizes, ...]]:
+        """Dimensions from a number on for the cut axes of an array but the first one, and their sizes."""
+        dims: list[int | None] = []
+        grid: list[Sizes] = []
+        for sizes in x.parts[1:]:
+            dims.append(start + len(grid) if len(sizes) > 1 else None)
+            grid += [sizes] if len(sizes) > 1 else []
+        return dims, tuple(grid)
+
+    def before_each(
+        self, name: str, totals: Sequence[Chunked], fold: LayList, scan: LayList, join: LayList, reverse: bool = False
+    ) -> list[Chunked]:
+        """The folds of the totals (axis 0 counts them) before each one, or after each if `reverse`.
+
+        `fold` folds axis 0 away, `scan` gives the exclusive prefixes along it, and `join` what `fold` makes of two arrays of
+        totals, those that stand first before the others. Beyond a number of totals the scan has two levels.
+        """
+        k = totals[0].shape[0]
+        if k <= FLAT:
+            return self._scanned(name, totals, scan)
+        size = math.isqrt(k - 1) + 1
+        sizes: Sizes = tuple([min(size, k - at) for at in range(0, k, size)])
+        groups = [self._of_group(x, sizes) for x in totals]
+        n = len(totals)
+        own = self._grouped(name, groups, n, sizes, fold, True)
+        carried = self._scanned(name, own, scan)
+        both = [*groups, *[self._of_group(x, (1,) * len(sizes)) for x in carried]]
+
+        def lay(b: Builder, wires: Sequence[LocalWire]) -> Sequence[LocalWire]:
+            within = list(scan(b, wires[:n]))
+            return join(b, [*within, *wires[n:]]) if reverse else join(b, [*wires[n:], *within])
+
+        return self._grouped(name, both, n, sizes, lay, False)
+
+    def _scanned(self, name: str, xs: Sequence[Chunked], scan: LayList) -> list[Chunked]:
+        """The exclusive prefixes along axis 0, in one task for each block of the other axes."""
+        grid = self._rest(xs[0], 0)[1]
+        reads = [Read(x, (None, *[None if d is None else blocks_of(d, grid[d]) for d in self._rest(x, 0)[0]])) for x in xs]
+        box = Local(name, grid, reads, lambda b, wires, at: scan(b, wires), salt=self.salt)
+        return [box.result(x.space, (None, *self._rest(x, 0)[0]), ((x.shape[0],), *x.parts[1:])) for x in xs]
+
+    def _of_group(self, x: Chunked, sizes: Sizes) -> Read:
+        """A read of some totals after the others, in groups of some sizes."""
+        dims, rest = self._rest(x, 1)
+        grid = (sizes, *rest)
+        return Read(x, (blocks_of(0, sizes), *[None if d is None else blocks_of(d, grid[d]) for d in dims]))
+
+    def _grouped(self, name: str, reads: Sequence[Read], count: int, sizes: Sizes, lay: LayList, one: bool) -> list[Chunked]:
+        """A box for each group of totals, of which each result has one entry for each group, or one for each total."""
+        first = reads[0].array
+        grid = (sizes, *self._rest(first, 1)[1])
+
+        def lay_local(b: Builder, wires: list[LocalWire], at: At) -> Sequence[LocalWire]:
+            made = lay(b, wires)
+            return [reshaped(b, w, (1, *w.shape)) for w in made] if one else made
+
+        box = Local(name, grid, reads, lay_local, salt=self.salt)
+        own: Sizes = (1,) * len(sizes) if one else sizes
+        made = []
+        for x in [read.array for read in reads[:count]]:
+            space = Tensor((sum(own), *x.shape[1:]), x.space.dtype)
+            made.append(box.result(space, (0, *self._rest(x, 1)[0]), (own, *x.parts[1:])))
+        return made
+
+    # -- whole arrays
+
+    def on_whole(self, primitive: Primitive, ins: Sequence[Chunked], outs: Sequence[Tensor], because: str) -> list[Chunked]:
+        """A box that one task runs; raises `EngineError` where what it reads and writes is larger than the limit."""
+        name = type(primitive).__name__
+        if any(x.is_cut for x in ins):
+            nbytes = sum(x.nbytes for x in ins) + sum(space.size * space.dtype.itemsize for space in outs)
+            self.whole.append(Whole(name, because, nbytes))
+            if nbytes > options.whole_limit():
+                raise errors.EngineError(errors.runs_whole(name, because, nbytes, options.whole_limit()))
+        reads = [Read(x, (None,) * x.ndim) for x in ins]
+        box = Local(name, (), reads, lambda b, wires, at: b.add(primitive, *wires), salt=self.salt)
+        return [box.result(space, (None,) * space.ndim, uncut(space.shape)) for space in outs]

@@ -1,0 +1,70 @@
+"""The table of rules: for each class of boxes what it does on arrays in blocks, in code and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from catad.category.boxes import Primitive
+from catad.category.spaces import Tensor
+from catad.category.wiring import Wiring
+from catad.chunks.plan import Plan
+from catad.chunks.wires import Chunked
+
+Apply = Callable[[Plan, Any, Sequence[Chunked], Sequence[Tensor]], Sequence[Chunked]]
+
+
+class Entry(NamedTuple):
+    """A row of the table: what happens where the box's own axes are cut, and what is exchanged."""
+
+    apply: Apply
+    cut: str
+    exchanged: str
+
+
+RULES: dict[type[Primitive], Entry] = {}
+WHOLE: dict[type[Primitive], str] = {}
+"""Boxes that run on whole arrays, with the reason."""
+
+
+def rule(*boxes: type[Primitive], cut: str, exchanged: str = "nothing") -> Callable[[Apply], Apply]:
+    """Decorator: the rule of some classes of boxes, with its words for the table."""
+
+    def enter(apply: Apply) -> Apply:
+        for box in boxes:
+            RULES[box] = Entry(apply, cut, exchanged)
+        return apply
+
+    return enter
+
+
+def rule_of(primitive: Primitive) -> Apply:
+    """The rule of the class of a box, or of the nearest class from which it inherits; whole arrays where there is none."""
+    for cls in type(primitive).__mro__:
+        if cls in RULES:
+            return RULES[cls].apply
+        if cls in WHOLE:
+            break
+    return _whole
+
+
+def because(primitive: Primitive) -> str:
+    """Why a box runs on whole arrays."""
+    for cls in type(primitive).__mro__:
+        if cls in WHOLE:
+            return WHOLE[cls]
+    return "it has no rule for chunks"
+
+
+def _whole(plan: Plan, primitive: Primitive, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
+    return plan.on_whole(primitive, ins, outs, because(primitive))
+
+
+def plan_of(plan: Plan, wiring: Wiring, arguments: Sequence[Chunked]) -> list[Chunked]:
+    """The results of a wiring on arrays in blocks: each box by its rule."""
+    at: dict[int, Chunked] = dict(zip(wiring.inputs, arguments, strict=True))
+    for box in wiring.boxes:
+        primitive, ins, outs = box
+        made = rule_of(primitive)(plan, primitive, [at[k] for k in ins], wiring.spaces(outs))
+        at.update(zip(outs, made, strict=True))
+    return [at[k] for k in wiring.outputs]

@@ -1,0 +1,100 @@
+"""Messages about arrays in chunks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catad.errors.base import abbreviated, text
+
+if TYPE_CHECKING:
+    from catad.category.spaces import Tensor
+
+
+def size_text(nbytes: int) -> str:
+    """A number of bytes in words."""
+    for unit, power in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
+        if nbytes >= 1 << power:
+            return f"{nbytes / (1 << power):.3g} {unit}"
+    return f"{nbytes} bytes"
+
+
+def runs_whole(name: str, because: str, nbytes: int, limit: int) -> str:
+    return text(
+        f"{name} would run on whole arrays in one task, since {because}",
+        given=f"{size_text(nbytes)} that it reads and writes",
+        expected=f"at most {size_text(limit)}",
+        do=f"with ct.chunking(whole_limit={nbytes}): ..., where a worker has this memory; or use boxes that run in chunks",
+    )
+
+
+def gathers(name: str, nbytes: int, limit: int) -> str:
+    return text(
+        f"each task of {name} would read all blocks along axes that it needs whole",
+        given=f"{size_text(nbytes)} in one task",
+        expected=f"at most {size_text(limit)}",
+        do=f"smaller chunks along the other axes; or with ct.chunking(whole_limit={nbytes}): ..., where workers have this memory",
+    )
+
+
+def not_a_whole_limit(limit: object) -> str:
+    return text("a limit for whole arrays is a number of bytes", given=repr(limit), expected="an integer of at least 0")
+
+
+def other_version(theirs: str, own: str) -> str:
+    return text(
+        "a worker has another version of catad than the process that made its tasks",
+        given=f"tasks of catad {theirs}, on a worker with catad {own}",
+        expected="one version everywhere: results are the same on every machine",
+        do="install the same version on all workers",
+    )
+
+
+def other_block(at: tuple[int, ...], block: Any, expected: Tensor) -> str:
+    found = f"an array of {block.dtype} {list(block.shape)}" if hasattr(block, "dtype") else f"a {type(block).__name__}"
+    return text(
+        "a chunk is not what its array says",
+        given=f"{found}, in chunk {at[0] if len(at) == 1 else at}",
+        expected=f"{expected}",
+        do="make the function that loads the chunks return arrays of the dtype and the chunk sizes that the array was given",
+    )
+
+
+def unknown_chunks(axis: int, ndim: int) -> str:
+    return text(
+        "the sizes of the chunks of a Dask array are not known",
+        given=f"an array of {ndim} axes whose chunks have unknown sizes along axis {axis}",
+        expected="chunks of known sizes: spaces, derivatives and plans are made before numbers are computed",
+        do="call compute_chunk_sizes() on the array first",
+    )
+
+
+def not_in_chunks() -> str:
+    return text(
+        "a plan for chunks is made for arrays in chunks",
+        given="arguments of which none is in chunks",
+        expected="an array of Dask among them",
+        do="dask.array.from_array(x, chunks=...) makes one",
+    )
+
+
+def old_dask(version: str, oldest: str) -> str:
+    return text(
+        "this version of Dask is too old for catad",
+        given=f"Dask {version}",
+        expected=f"Dask {oldest} or newer",
+        do="pip install -U 'catad[dask]'",
+    )
+
+
+def differs_in_chunks(what: str, leaf: int, found: Any, expected: Any) -> str:
+    worst = ""
+    if found.shape == expected.shape and found.size and found.dtype.kind == "f":
+        with np.errstate(all="ignore"):
+            worst = f"; the largest difference is {np.nanmax(np.abs(found - expected)):.3g}"
+    return text(
+        f"on arrays in chunks the {what} is another",
+        given=f"leaf {leaf}: {found.dtype} {list(found.shape)} {abbreviated(found, 200)}{worst}",
+        expected=f"{expected.dtype} {list(expected.shape)} {abbreviated(expected, 200)}",
+    )
