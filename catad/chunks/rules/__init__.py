@@ -8,4 +8,6 @@ from catad.chunks.rules import moves as moves
 from catad.chunks.rules import pointwise as pointwise
 from catad.chunks.rules import recurrences as recurrences
 from catad.chunks.rules import scans as scans
+from catad.chunks.rules import segments as segments
 from catad.chunks.rules import transforms as transforms
+from catad.chunks.rules import winners as winners
