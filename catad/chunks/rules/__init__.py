@@ -5,9 +5,12 @@ from catad.chunks.rules import contractions as contractions
 from catad.chunks.rules import folds as folds
 from catad.chunks.rules import matrices as matrices
 from catad.chunks.rules import moves as moves
+from catad.chunks.rules import overwriting as overwriting
 from catad.chunks.rules import pointwise as pointwise
 from catad.chunks.rules import recurrences as recurrences
+from catad.chunks.rules import reshaping as reshaping
 from catad.chunks.rules import scans as scans
 from catad.chunks.rules import segments as segments
 from catad.chunks.rules import transforms as transforms
+from catad.chunks.rules import windows as windows
 from catad.chunks.rules import winners as winners
