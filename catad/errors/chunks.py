@@ -29,6 +29,15 @@ def runs_whole(name: str, because: str, nbytes: int, limit: int) -> str:
     )
 
 
+def too_many_steps(steps: int, boxes: int, limit: int) -> str:
+    return text(
+        "the steps of this loop exchange blocks, so each is laid out by itself, and these are too many",
+        given=f"{steps} steps of {boxes} boxes",
+        expected=f"at most {limit} boxes",
+        do="fewer steps in a call, or arrays cut along axes along which steps exchange nothing",
+    )
+
+
 def not_a_whole_limit(limit: object) -> str:
     return text("a limit for whole arrays is a number of bytes", given=repr(limit), expected="an integer of at least 0")
 

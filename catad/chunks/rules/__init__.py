@@ -2,5 +2,7 @@
 
 from catad.chunks.rules import contractions as contractions
 from catad.chunks.rules import folds as folds
+from catad.chunks.rules import loops as loops
 from catad.chunks.rules import moves as moves
+from catad.chunks.rules import nesting as nesting
 from catad.chunks.rules import pointwise as pointwise
