@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from catad.category.spaces import u64 as u64
     from catad.category.terms import D as D
     from catad.category.wiring import wire as wire
+    from catad.chunks.options import chunking as chunking
     from catad.derivative.functors import differential as differential
     from catad.derivative.functors import reverse_differential as reverse_differential
     from catad.derivative.functors import tangent as tangent
@@ -69,7 +70,6 @@ if TYPE_CHECKING:
     from catad.engine.cpu.run.threads import get_num_threads as get_num_threads
     from catad.engine.cpu.run.threads import num_threads as num_threads
     from catad.engine.cpu.run.threads import set_default_num_threads as set_default_num_threads
-    from catad.chunks.options import chunking as chunking
     from catad.engine.cpu.run.threads import set_num_threads as set_num_threads
     from catad.engine.profile import profile as profile
     from catad.engine.synchronize import synchronize as synchronize

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     # chunks: arrays in blocks choose their engine, and say what library they are of
     from catad.chunks.engine import IN_BLOCKS as IN_BLOCKS
     from catad.chunks.libraries import library_of as library_of  # an array of Dask
+    from catad.chunks.report import plan_chunks as plan_chunks  # f.plan_chunks(x)
 
     # derivative: the rule of a box with a morphism in it is the functor on that morphism
     from catad.derivative.functors import Differential as Differential

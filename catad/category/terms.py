@@ -266,6 +266,19 @@ class D:
         """
         return upward.source(self, language, *at, **named)
 
+    def plan_chunks(self, *args: Any, **named: Any) -> Any:
+        """What a call on arrays in chunks, such as those of Dask, would do: stages, tasks, and the bytes that chunks exchange.
+
+        Nothing runs. The plan prints as a table and is a picture in notebooks. Raises `SpaceError` where no argument is in
+        chunks.
+
+        >>> import catad as ct, numpy as np
+        >>> from catad.testing import in_chunks
+        >>> (ct.square >> ct.sum()).plan_chunks(in_chunks(np.arange(6.0), 2))
+        <chunk plan: 2 stages, 4 tasks, 24 bytes exchanged>
+        """
+        return upward.plan_chunks(self, args, named)
+
     # -- chains
 
     def __len__(self) -> int:

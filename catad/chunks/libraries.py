@@ -22,7 +22,11 @@ class Library:
     in_blocks = True
 
     def __init__(
-        self, name: str, parts_of: Callable[[Any], Parts], tasks: Callable[[str, Sequence[Any]], Tasks], checked: Callable[[Any], Any]
+        self,
+        name: str,
+        parts_of: Callable[[Any], Parts],
+        tasks: Callable[[str, Sequence[Any]], Tasks],
+        checked: Callable[[Any], Any],
     ) -> None:
         self.__name__, self._parts_of, self.tasks, self.checked = name, parts_of, tasks, checked
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from catad.category.spaces import Product, Tensor
 from catad.category.wiring import Builder, Wiring
-from catad.chunks.parts import Piece, numblocks, pieces
+from catad.chunks.parts import Piece, Ranges, numblocks, pieces
 from catad.chunks.regions import Node, Region
 from catad.chunks.tasks import Ref, Tasks
 from catad.chunks.wires import Argument, At, Chunked, Joined, Local, Read, seen_from
@@ -186,8 +186,7 @@ class _Along:
         self.dims = [None if window is None else window.dim for window in read.windows]
         self.pieces: list[list[tuple[Piece, ...]]] = []
         for n, sizes, window in zip(read.array.shape, read.array.parts, read.windows, strict=True):
-            ranges = [(0, n)] if window is None else zip(*window.ranges, strict=True)
-            self.pieces.append([pieces(sizes, start, stop) for start, stop in ranges])
+            self.pieces.append(pieces(sizes, Ranges((0,), (n,)) if window is None else window.ranges))
         self.simple = all(len(own) == 1 and own[0].whole for axis in self.pieces for own in axis)
         self.specs: dict[Any, Any] = {}
 

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name):
-        parts = "category scalar calls chunks engine extension functions indexing linear planner simt solve testing traced vector fft"
+        parts = "category scalar calls engine extension functions indexing linear planner simt solve testing"
+        parts += " traced vector fft chunks"
         is_none = name.startswith("_") or name in ("notices", "places")  # modules, for which their importer asks here first
         for part in () if is_none else parts.split():
             module = _import_module(f"{__name__}.{part}")

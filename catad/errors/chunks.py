@@ -38,6 +38,15 @@ def too_many_steps(steps: int, boxes: int, limit: int) -> str:
     )
 
 
+def gathers(name: str, nbytes: int, limit: int) -> str:
+    return text(
+        f"each task of {name} would read all blocks along axes that it needs whole",
+        given=f"{size_text(nbytes)} in one task",
+        expected=f"at most {size_text(limit)}",
+        do=f"smaller chunks along the other axes; or with ct.chunking(whole_limit={nbytes}): ..., where workers have this memory",
+    )
+
+
 def not_a_whole_limit(limit: object) -> str:
     return text("a limit for whole arrays is a number of bytes", given=repr(limit), expected="an integer of at least 0")
 
@@ -67,6 +76,15 @@ def unknown_chunks(axis: int, ndim: int) -> str:
         given=f"an array of {ndim} axes whose chunks have unknown sizes along axis {axis}",
         expected="chunks of known sizes: spaces, derivatives and plans are made before numbers are computed",
         do="call compute_chunk_sizes() on the array first",
+    )
+
+
+def not_in_chunks() -> str:
+    return text(
+        "a plan for chunks is made for arrays in chunks",
+        given="arguments of which none is in chunks",
+        expected="an array of Dask among them",
+        do="dask.array.from_array(x, chunks=...) makes one",
     )
 
 

@@ -18,6 +18,7 @@ from catad.testing import readings as _readings  # noqa: F401, it registers its 
 
 if TYPE_CHECKING:
     from catad.testing.chunks import check_chunks as check_chunks
+    from catad.testing.chunks import in_chunks as in_chunks
     from catad.testing.functions import check_function as check_function
     from catad.testing.grads import check_grads as check_grads
     from catad.testing.laws import LAWS as LAWS

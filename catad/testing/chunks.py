@@ -22,7 +22,7 @@ def random_parts(shape: Sequence[int], rng: np.random.Generator, most: int = 4) 
     """Sizes of blocks along each axis: up to `most` of them, some of size 0 or 1, some axes in one block.
 
     >>> random_parts((5,), np.random.default_rng(1))
-    ((4, 0, 1),)
+    ((3, 2),)
     """
     parts = []
     for n in shape:
@@ -30,6 +30,25 @@ def random_parts(shape: Sequence[int], rng: np.random.Generator, most: int = 4) 
         edges = np.sort(rng.integers(0, n + 1, count - 1)).tolist()
         parts.append(tuple(np.diff([0, *edges, n]).tolist()))
     return tuple(parts)
+
+
+def in_chunks(array: Any, *chunks: int | Sequence[int]) -> BlockArray:
+    """An array of NumPy in chunks in memory, whose programs run at once, task by task: what Dask's arrays are compared with.
+
+    `chunks` are for each axis the size of a chunk or the sizes of all; axes without one are not cut.
+
+    >>> x = in_chunks(np.arange(5.0), 2)
+    >>> x.parts, x.numpy()
+    (((2, 2, 1),), array([0., 1., 2., 3., 4.]))
+    """
+    parts = []
+    for k, n in enumerate(array.shape):
+        given = chunks[k] if k < len(chunks) else n
+        if isinstance(given, int):
+            parts.append(tuple([min(given, n - at) for at in range(0, n, max(given, 1))]) or (0,))
+        else:
+            parts.append(tuple(given))
+    return blocked(array, tuple(parts))
 
 
 def whole(value: Any) -> Any:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from catad.values.device_views import shown
 Array = Any  # an array of NumPy, CuPy or another library with the same API
 
 
-def array_module(array: Any) -> ModuleType | None:
+def array_module(array: Any) -> Any:
     """The module an array belongs to, `numpy` or `cupy`; of an array in blocks its library; None for all else."""
     if isinstance(array, (np.ndarray, np.generic)):
         return np
@@ -95,7 +94,7 @@ def as_array(thing: Any) -> Array:
     if not isinstance(thing, np.ndarray):
         xp = array_module(thing)
         if in_blocks(xp):
-            return xp.checked(thing)  # type: ignore[union-attr]
+            return xp.checked(thing)
         found = thing if xp is not None else shown(thing)
         if found is not None:
             return found

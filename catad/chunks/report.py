@@ -1,0 +1,171 @@
+"""The plan of a program on arrays in chunks, for people: `f.plan_chunks(x)`."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from catad import errors
+from catad.category.points import point_of
+from catad.category.terms import D
+from catad.chunks.engine import IN_BLOCKS, InBlocks, Planned
+from catad.chunks.exchanges import Exchange, exchange
+from catad.chunks.lowering import Lowered
+from catad.chunks.parts import Parts, numblocks
+from catad.chunks.plan import Whole
+from catad.chunks.wires import Argument, Chunked, Local
+from catad.engine.program import program_of
+from catad.errors.chunks import size_text
+from catad.front.calling import point
+from catad.front.complex_arrays import speaking
+from catad.front.specialise import front_of
+from catad.values.arrays import common_module, in_blocks
+
+
+class Stage(NamedTuple):
+    """Tasks of one kind, one for each coordinate of a grid: how many, by how many programs, what they read and keep, in bytes."""
+
+    name: str
+    tasks: int
+    programs: int
+    reads: tuple[Exchange, ...]
+    kept: int
+
+    @property
+    def exchanged(self) -> int:
+        """The bytes that tasks read of other chunks."""
+        return sum([one.nbytes for one in self.reads if one.kind != "all"])
+
+
+class ChunkPlan:
+    """What a program does on arrays in chunks: its stages, its tasks, and what runs on whole arrays. Nothing has run.
+
+    `tasks` counts the tasks of the graph, without those that load arguments; `handed` of them only take a result out of the
+    tuple of a stage that gives several. `exchanged` are the bytes that tasks read of other chunks than their own, and `whole`
+    names what runs on whole arrays in one task, with the bytes.
+
+    >>> import catad as ct, numpy as np
+    >>> from catad.testing import in_chunks
+    >>> plan = (ct.square >> ct.sum()).plan_chunks(in_chunks(np.arange(6.0), 2))
+    >>> [(stage.name, stage.tasks) for stage in plan.stages], plan.tasks, plan.whole
+    ([('sum', 3), ('sum of partial sums', 1)], 4, ())
+    """
+
+    def __init__(self, subject: str, arguments: Sequence[tuple[Any, Parts]], planned: Planned) -> None:
+        self.subject, self.arguments = subject, tuple(arguments)
+        self.stages = tuple([_stage(one) for one in planned.regions])
+        self.handed = sum([_handed(result, planned.regions) for result in planned.results])
+        self.whole: tuple[Whole, ...] = tuple(planned.plan.whole)
+
+    @property
+    def tasks(self) -> int:
+        return sum([stage.tasks for stage in self.stages]) + self.handed
+
+    @property
+    def exchanged(self) -> int:
+        return sum([stage.exchanged for stage in self.stages])
+
+    def __str__(self) -> str:
+        return "\n".join([self.subject, *_lines(self)])
+
+    def __repr__(self) -> str:
+        return f"<chunk plan: {len(self.stages)} stages, {self.tasks} tasks, {size_text(self.exchanged)} exchanged>"
+
+    def draw(self) -> str:
+        """A picture, SVG text: a box for each stage, with its tasks, and lines for what passes between them."""
+        return _picture(self)
+
+    def _repr_svg_(self) -> str:
+        return self.draw()
+
+
+def plan_chunks(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> ChunkPlan:
+    """The plan of a call; raises `SpaceError` where no argument is in chunks."""
+    term = speaking(term, args)
+    if front_of(term) is None:
+        if kwargs or not args:
+            raise errors.SpaceError(errors.no_keywords(term, kwargs) if kwargs else errors.no_arguments(term))
+        leaves, dom = point_of(term, args[0] if len(args) == 1 else tuple(args))
+    else:
+        at = point(term, args, kwargs)
+        term, leaves, dom = at.term, at.leaves, at.dom
+    xp = common_module(leaves)
+    if not in_blocks(xp):
+        raise errors.SpaceError(errors.not_in_chunks())
+    program, _ = program_of(term, dom)
+    run = program.on(IN_BLOCKS).steps[0][0]
+    assert isinstance(run, InBlocks)
+    parts = tuple([xp.parts(leaf) for leaf in leaves])
+    return ChunkPlan(f"{dom}", list(zip(dom.leaves, parts, strict=True)), run.planned(parts))
+
+
+def _stage(one: Lowered) -> Stage:
+    region = one.region
+    programs = math.prod([len(set(classes)) for classes in one.classes])
+    kept = sum([box.spaces[place].nbytes for box, place in region.results])
+    return Stage(region.name, region.tasks, programs, tuple([exchange(read) for read in region.reads]), kept)
+
+
+def _handed(result: Chunked, regions: Sequence[Lowered]) -> int:
+    """The tasks that take the blocks of a result out of tuples."""
+    if isinstance(result.source, Argument):
+        return 0
+    for one in regions:
+        is_alone = [*one.region.results] == [(result.source, result.place)]
+        if is_alone and _is_in_order(result):
+            return 0
+    return math.prod(numblocks(result.parts))
+
+
+def _is_in_order(result: Chunked) -> bool:
+    """Whether the tasks of a region have the numbers of the blocks of its result."""
+    source = result.source
+    dims = source.writes[result.place] if isinstance(source, Local) else ()
+    return list(dims) == list(range(len(dims)))
+
+
+def _lines(plan: ChunkPlan) -> list[str]:
+    found = [f"  {space} in {_grid(parts)}" for space, parts in plan.arguments]
+    wide = max([len(stage.name) for stage in plan.stages], default=0)
+    for k, stage in enumerate(plan.stages):
+        count = f"{stage.tasks:,} task{'s' * (stage.tasks != 1)}, {stage.programs} program{'s' * (stage.programs != 1)}"
+        found.append(f"  {k + 1}. {stage.name.ljust(wide)}  {count}; {_reads(stage)}; keeps {size_text(stage.kept)}")
+    found += [f"  {one.name} runs whole, since {one.because}: {size_text(one.nbytes)}" for one in plan.whole]
+    found.append(f"  in all {plan.tasks:,} tasks; {size_text(plan.exchanged)} pass between chunks")
+    return found
+
+
+def _grid(parts: Parts) -> str:
+    counts = numblocks(parts)
+    return " x ".join(map(str, counts)) + " chunks" if math.prod(counts) != 1 else "one chunk"
+
+
+_READS = {"block": "its chunks", "all": "whole arguments", "edges": "edges", "gather": "results of all", "rechunk": "rechunked"}
+
+
+def _reads(stage: Stage) -> str:
+    found: dict[str, int] = {}
+    for one in stage.reads:
+        found[one.kind] = found.get(one.kind, 0) + (one.array.nbytes if one.kind == "block" else one.nbytes)
+    return "reads " + (", ".join([f"{_READS[kind]} ({size_text(nbytes)})" for kind, nbytes in found.items()]) or "nothing")
+
+
+WIDTH, HEIGHT, GAP = 260, 40, 34  # pixels: a stage, and the room between two
+
+
+def _picture(plan: ChunkPlan) -> str:
+    height = 20 + len(plan.stages) * (HEIGHT + GAP)
+    drawn = []
+    for k, stage in enumerate(plan.stages):
+        y = 10 + k * (HEIGHT + GAP)
+        if k:
+            passed = size_text(stage.exchanged) if stage.exchanged else "in place"
+            drawn.append(f'<line x1="{WIDTH / 2 + 10}" y1="{y - GAP}" x2="{WIDTH / 2 + 10}" y2="{y}" stroke="#888"/>')
+            drawn.append(f'<text x="{WIDTH / 2 + 16}" y="{y - GAP / 2 + 4}" text-anchor="start" fill="#555">{passed}</text>')
+        drawn.append(f'<rect x="10" y="{y}" width="{WIDTH}" height="{HEIGHT}" rx="4" fill="#eef3fb" stroke="#445"/>')
+        drawn.append(f'<text x="{WIDTH / 2 + 10}" y="{y + 17}" fill="#222">{html.escape(stage.name)}</text>')
+        drawn.append(f'<text x="{WIDTH / 2 + 10}" y="{y + 32}" fill="#555">{stage.tasks:,} tasks</text>')
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH + 20}" height="{height}" viewBox="0 0 {WIDTH + 20} {height}"'
+    return "\n".join([f'{head} font-family="sans-serif" font-size="11" text-anchor="middle">', *drawn, "</svg>"])
