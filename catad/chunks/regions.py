@@ -219,8 +219,8 @@ def _fill(region: Region, asked: list[Local], own: dict[Local, Region], light: _
             inside = light.inside(read, node.box.salt, rank)
             if inside is None:
                 reads[read] = None
-            elif own[inside.box] is region or inside.dims != tuple(range(rank)):
-                stack.append(inside)
+            elif own[inside.box] is region or inside.dims != tuple(range(rank)) or own[inside.box].level >= region.level:
+                stack.append(inside)  # a light box that is not in place for its reader may be so here
             else:
                 outside[read] = inside
     for read, inside in outside.items():

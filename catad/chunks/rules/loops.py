@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from catad import errors, upward
 from catad.category.spaces import Tensor
 from catad.chunks.rules.bodies import Body, Copy, Inner, body_of, boxes_of, grid_of
-from catad.chunks.parts import Ranges, Sizes, Window, blocks_of, bounds
+from catad.chunks.parts import Parts, Ranges, Sizes, Window, blocks_of, bounds, ranges_of
 from catad.chunks.plan import Plan, Whole
 from catad.chunks.regions import Node
 from catad.chunks.rules.after_loops import ForAllSteps, Frontier
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
 
 UNROLLED = 50_000  # steps times boxes of a step that are laid out one by one
-TRIES = 3  # ways to cut states
+TRIES = 2  # times that states are cut as steps make them, before axes of one length are cut alike
 
 
 @rule(
@@ -58,12 +58,14 @@ class Loop:
         parts = [x.parts if j < inputs else x.parts[1:] for j, x in enumerate(ins)]
         again = [x.again if self.k <= j < inputs else None for j, x in enumerate(ins)]
         wiring, outer = upward.program_of(sweep.body, sweep.dom)[0].wiring, boxes_of(ins)
-        for _ in range(TRIES):
+        tried: list[list[Parts]] = []
+        while parts not in tried:
+            tried.append(list(parts))
             self.body = body_of(plan, wiring, parts, again, outer, self.k)
             self.local = LocalLoop.made(self)
-            if self.local is not None or self.body.natural == parts[: self.k]:
+            if self.local is not None:
                 break
-            parts[: self.k] = self.body.natural  # states as steps make them
+            parts[: self.k] = self.body.natural if len(tried) < TRIES else alike(self.body.natural)
         self.given = dict(zip(self.body.arguments[self.k : inputs], ins[self.k : inputs], strict=True))
 
     def results(self) -> Sequence[Chunked]:
@@ -107,6 +109,14 @@ class Loop:
         raise AssertionError("a loop without steps exchanges nothing")
 
 
+def alike(parts: Sequence[Parts]) -> list[Parts]:
+    """Parts in which all cut axes of one length are cut in one way."""
+    first: dict[int, Sizes] = {}
+    for sizes in [sizes for own in parts for sizes in own if len(sizes) > 1]:
+        first.setdefault(sum(sizes), sizes)
+    return [tuple([first[sum(sizes)] if len(sizes) > 1 else sizes for sizes in own]) for own in parts]
+
+
 def plus(plan: Plan, x: Chunked, y: Chunked) -> Chunked:
     """The sum of two arrays that are cut alike."""
     labels = range(x.ndim)
@@ -141,7 +151,7 @@ class Steps:
                     break
                 start += one.shape[0]
             x, i = one, i - start
-        dims, grid = _rest(x)
+        dims, grid = _grid(x.parts[1:])
         only = None if x.shape[0] == 1 else Window(None, Ranges((i,), (i + 1,)))
         windows = [only, *[None if d is None else blocks_of(d, grid[d]) for d in dims]]
         box = Local("step", grid, [self.plan.read(x, windows)], _first, light=True, salt=self.plan.salt)
@@ -149,24 +159,16 @@ class Steps:
 
     def as_one(self, x: Chunked) -> Chunked:
         """An output of a step, with an axis of length 1 for the steps."""
-        dims: list[int | None] = []
-        grid: list[Sizes] = []
-        for sizes in x.parts:
-            dims.append(len(grid) if len(sizes) > 1 else None)
-            grid += [sizes] if len(sizes) > 1 else []
+        dims, grid = _grid(x.parts)
         windows = [None if d is None else blocks_of(d, grid[d]) for d in dims]
-        box = Local("output", tuple(grid), [Read(x, tuple(windows))], _only, light=True, salt=self.plan.salt)
+        box = Local("output", grid, [Read(x, tuple(windows))], _only, light=True, salt=self.plan.salt)
         return box.result(Tensor((1, *x.shape), x.space.dtype), (None, *dims), ((1,), *x.parts))
 
 
-def _rest(x: Chunked) -> tuple[list[int | None], tuple[Sizes, ...]]:
-    """Dimensions for the cut axes of an array but the first one, and their sizes."""
-    dims: list[int | None] = []
-    grid: list[Sizes] = []
-    for sizes in x.parts[1:]:
-        dims.append(len(grid) if len(sizes) > 1 else None)
-        grid += [sizes] if len(sizes) > 1 else []
-    return dims, tuple(grid)
+def _grid(parts: Parts) -> tuple[list[int | None], tuple[Sizes, ...]]:
+    """A dimension for each cut axis, and their sizes: those of equal parts in the order of the axes, as `Plan.labelled` has them."""
+    order = sorted([k for k, sizes in enumerate(parts) if len(sizes) > 1], key=lambda k: (len(parts[k]), ranges_of(parts[k])))
+    return [order.index(k) if k in order else None for k in range(len(parts))], tuple([parts[k] for k in order])
 
 
 def _first(b: Builder, wires: list[Wire], at: At) -> Sequence[Wire]:
