@@ -65,7 +65,9 @@ class Loop:
             self.local = LocalLoop.made(self)
             if self.local is not None:
                 break
-            parts[: self.k] = self.body.natural if len(tried) < TRIES else alike(self.body.natural)
+            parts[: self.k] = self.body.natural
+            if len(tried) > TRIES or parts in tried:
+                parts[: self.k] = alike(self.body.natural)
         self.given = dict(zip(self.body.arguments[self.k : inputs], ins[self.k : inputs], strict=True))
 
     def results(self) -> Sequence[Chunked]:
