@@ -15,12 +15,14 @@ import numpy as np
 
 from catad.category.spaces import Product, Tensor
 from catad.category.wiring import Builder, Wiring
+from catad.chunks.exchanges import exchange
 from catad.chunks.parts import Piece, Ranges, numblocks, pieces
-from catad.chunks.regions import Node, Region
+from catad.chunks.regions import Node, Region, made_by
 from catad.chunks.tasks import Ref, Tasks
 from catad.chunks.wires import Argument, At, Chunked, Joined, Local, Read, seen_from
 from catad.chunks.worker import Gathered, RegionProgram, run_region
 
+LIGHT = 1 << 16  # bytes that a task may hold beside what it reads
 Block = tuple[Ref, "int | None"]  # a task, and which entry of its tuple, if it gives several
 
 
@@ -31,16 +33,31 @@ class Blocks:
         self.tasks = tasks
         self._arguments = arguments
         self._known: dict[Chunked, Sequence[Block]] = {}
+        self._apart: dict[Chunked, Sequence[Block]] = {}
+        self._light: set[tuple[Local, int]] = set()  # what is a small part of the tuples that tasks give
         self._of: dict[tuple[Local, int], Sequence[Block]] = {}
 
-    def give(self, box: Local, place: int, blocks: Sequence[Block]) -> None:
+    def give(self, region: Region, box: Local, place: int, blocks: Sequence[Block]) -> None:
+        """Note where the blocks of a result of a region are."""
         self._of[box, place] = blocks
+        if is_small_part(region, box, place):
+            self._light.add((box, place))
 
     def of(self, array: Chunked) -> Sequence[Block]:
         """All blocks in C order."""
         found = self._known.get(array)
         if found is None:
             found = self._known[array] = self._found(array)
+        return found
+
+    def apart(self, array: Chunked) -> Sequence[Block]:
+        """The same; of tuples that are mostly other results, each as the result of a task of its own."""
+        found = self._apart.get(array)
+        if found is None:
+            found = self.of(array)
+            if any(made in self._light for made in made_by(array)):
+                found = [(ref if k is None else self.tasks.entry(ref, k), None) for ref, k in found]
+            self._apart[array] = found
         return found
 
     def _found(self, array: Chunked) -> Sequence[Block]:
@@ -62,6 +79,12 @@ class Blocks:
         grid = np.empty(math.prod(counts), dtype=object)
         grid[:] = self.of(array)
         return grid.reshape(counts)
+
+
+def is_small_part(region: Region, box: Local, place: int) -> bool:
+    """Whether a result of a region is so small beside the others that who reads it should not hold these."""
+    rest = sum([other.spaces[k].nbytes for other, k in region.results if (other, k) != (box, place)])
+    return rest / region.tasks > max(LIGHT, 4 * box.spaces[place].nbytes / region.tasks)
 
 
 class Lowered(NamedTuple):
@@ -153,7 +176,7 @@ class Runner:
             for k, own in enumerate(given):
                 own.append((ref, k if many else None))
         for (box, place), k in region.results.items():
-            self.blocks.give(box, place, _in_order(given[k], region.counts, box.writes[place]))
+            self.blocks.give(region, box, place, _in_order(given[k], region.counts, box.writes[place]))
 
     def _first(self, at: tuple[int, ...]) -> tuple[int, ...]:
         return at
@@ -188,6 +211,8 @@ class _Along:
         for n, sizes, window in zip(read.array.shape, read.array.parts, read.windows, strict=True):
             self.pieces.append(pieces(sizes, Ranges((0,), (n,)) if window is None else window.ranges))
         self.simple = all(len(own) == 1 and own[0].whole for axis in self.pieces for own in axis)
+        if exchange(read).kind != "block":
+            self.blocks = blocks.apart(read.array)
         self.specs: dict[Any, Any] = {}
 
     def leaf(self, at: tuple[int, ...], args: list[Any], places: dict[Any, int]) -> Any:

@@ -29,6 +29,13 @@ class Tasks(Protocol):
         """
         ...
 
+    def entry(self, ref: Ref, k: int) -> Ref:
+        """Entry number k of the tuple that a task gives, for what other chunks read: a tuple is held and sent whole."""
+        ...
+
     def array(self, blocks: Sequence[Ref | tuple[Ref, int]], parts: Parts, dtype: Any) -> Any:
-        """The array whose blocks, in C order, are results of tasks, or entry number k of the tuple that a task gives."""
+        """The array whose blocks, in C order, are results of tasks, or entry number k of the tuple that a task gives.
+
+        Arrays are asked for when all tasks are there.
+        """
         ...
