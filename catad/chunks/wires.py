@@ -118,7 +118,7 @@ class Local:
     ) -> None:
         self.name, self.grid, self.reads, self.lay, self.light, self.salt = name, grid, tuple(reads), lay, light, salt
         self.stored = stored
-        self.notes = tuple(notes) if notes is not None else (None,) * len(grid)
+        self.notes = (None,) * len(grid) if notes is None else tuple([None if own is None else tuple(own) for own in notes])
         self.offsets = tuple(offsets)
         self.writes: list[tuple[int | None, ...]] = []  # for each result the dimension along which each axis is cut
         self.spaces: list[Tensor] = []
