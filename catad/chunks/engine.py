@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from catad.category.wiring import Wiring
+from catad.chunks import options
 from catad.chunks.lowering import Blocks, Lowered, Runner, lowered
 from catad.chunks.parts import Parts, ranges_of
 from catad.chunks.plan import Plan
@@ -38,7 +39,7 @@ class InBlocks:
 
     def __init__(self, wiring: Wiring) -> None:
         self.wiring = wiring
-        self._planned: Recent[tuple[Parts, ...], Planned] = Recent(PLANS)
+        self._planned: Recent[tuple[tuple[Parts, ...], int], Planned] = Recent(PLANS)
 
     @cached_property
     def token(self) -> str:
@@ -47,9 +48,10 @@ class InBlocks:
 
     def planned(self, parts: tuple[Parts, ...]) -> Planned:
         """The plan for arguments that are cut in some way."""
-        found = self._planned.get(parts)
+        key = (parts, options.whole_limit())
+        found = self._planned.get(key)
         if found is None:
-            found = self._planned[parts] = self._plan(parts)
+            found = self._planned[key] = self._plan(parts)
         return found
 
     def _plan(self, parts: tuple[Parts, ...]) -> Planned:
@@ -57,7 +59,8 @@ class InBlocks:
         spaces = self.wiring.spaces(self.wiring.inputs)
         arguments = [Chunked(s, p, Argument(k)) for k, (s, p) in enumerate(zip(spaces, parts, strict=True))]
         results = [cut_as_argument(result, arguments) for result in plan_of(plan, self.wiring, arguments)]
-        return Planned(plan, results, [lowered(region) for region in regions_of(results)], {})
+        layouts: dict[Hashable, int] = {}
+        return Planned(plan, results, [lowered(region, layouts) for region in regions_of(results)], {})
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:
         planned = self.planned(tuple([xp.parts(array) for array in arrays]))

@@ -44,14 +44,40 @@ class Whole(NamedTuple):
     nbytes: int
 
 
+class Gathered(NamedTuple):
+    """A box that reads all of an axis that is cut, at each coordinate of others: the bytes that the largest task reads so."""
+
+    name: str
+    nbytes: int
+
+
 class Plan:
-    """Arrays in blocks under construction. `whole` are the boxes that run on whole arrays."""
+    """Arrays in blocks under construction.
+
+    `whole` are the boxes that run on whole arrays, `gathered` those on whole axes, `unrolled` the loops that are laid out step by
+    step: the numbers of steps, and of the boxes of a step.
+    """
 
     def __init__(self) -> None:
         self.whole: list[Whole] = []
+        self.gathered: list[Gathered] = []
+        self.unrolled: list[tuple[int, int]] = []
         self.salt = 0  # not 0 inside what is computed again on purpose
         self.salts = 0  # that were given
         self._again: dict[tuple[int, int, Any], tuple[Local, Chunked | None]] = {}
+
+    def within(self) -> Plan:
+        """A plan for what is a part of this one, until `takes` says that it is."""
+        made = Plan()
+        made.salt, made.salts = self.salt, self.salts
+        return made
+
+    def takes(self, part: Plan) -> None:
+        """Note what stands in the plan of a part."""
+        self.whole += part.whole
+        self.gathered += part.gathered
+        self.unrolled += part.unrolled
+        self.salts = max(self.salts, part.salts)
 
     # -- reading
 
@@ -97,6 +123,7 @@ class Plan:
         grid = tuple([cuts[label].sizes for label in order])
         windows = fixed | {label: Window(dim[label], cuts[label]) for label in order}
         reads = [self.read(x, [windows.get(k) for k in labels]) for x, labels in ins]  # type: ignore[arg-type]
+        self._note_gathered(name, reads)
         summed = [label for label in order if all(label not in labels for _, labels in outs)]
         assert all(label in summed or label in labels for _, labels in outs for label in order), f"{name}: results cut alike"
 
@@ -125,6 +152,18 @@ class Plan:
 
             made.append(box.result(wide, [*[dim[label] for label in summed], *own], parts, None if summed else again))
         return made, len(summed)
+
+    def _note_gathered(self, name: str, reads: Sequence[Read]) -> None:
+        """Note what tasks read of cut axes as a whole; raises `EngineError` where that is more than the limit of whole arrays."""
+        nbytes = 0
+        for array, windows in reads:
+            if any(len(own) > 1 and (w is None or w.dim is None) for own, w in zip(array.parts, windows, strict=True)):
+                sizes = [n if w is None else max(w.ranges.sizes) for n, w in zip(array.shape, windows, strict=True)]
+                nbytes += math.prod(sizes) * array.space.dtype.itemsize
+        if nbytes:
+            self.gathered.append(Gathered(name, nbytes))
+            if nbytes > options.whole_limit():
+                raise errors.EngineError(errors.gathers(name, nbytes, options.whole_limit()))
 
     def cuts(
         self, ins: Sequence[tuple[Chunked, Labels]], whole: Sequence[int], wanted: Mapping[int, Ranges | None]

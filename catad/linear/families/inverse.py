@@ -124,6 +124,11 @@ class Solved(Primitive):
     def _factors(self) -> int:
         return len(KINDS[self.kind].spaces(array_of_factors(self.of, self.kind))) if self.kind else 0
 
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The axis of the columns of the right-hand side, where the slot has a stack of matrices; none of vectors."""
+        return _columns(self.of)
+
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return self.of.dom
 
@@ -132,7 +137,7 @@ class Solved(Primitive):
         slots, factors, ys = arrays[:n], arrays[n : n + self._factors], arrays[n + self._factors :]
         if self.kind and has_array(self.of):
             (b,) = ys
-            vector = not _columns(self.of)
+            vector = not self.columns
             x = KINDS[self.kind].solve(xp, slots[0], factors, b[..., None] if vector else b, self.turned)
             return x[..., 0] if vector else x
         made = self.solved(xp, slots, factors, [y[None] for y in ys])
@@ -195,13 +200,13 @@ class Solved(Primitive):
             return b.add(SolvedForMany(self, size), *same, *right)
         first, rhs = ins[0], ins[-1]
         if not any(flags[:-1]):  # one factorisation, further right-hand sides
-            wide = as_columns(b, rhs, len(_columns(self.of)))
-            (x,) = b.add(self._of(first.space, wide.shape[-1:]), *same, wide)
+            wide = as_columns(b, rhs, len(self.columns))
+            (x,) = b.add(self.of_space(first.space, wide.shape[-1:]), *same, wide)
             return (as_lanes(b, x, rhs.shape),)
         full = spread_beside(b, ins, flags, size)
-        return b.add(self._of(full[0].space, _columns(self.of)), *full)
+        return b.add(self.of_space(full[0].space, self.columns), *full)
 
-    def _of(self, a: Tensor, columns: Sequence[int]) -> Solved:
+    def of_space(self, a: Tensor, columns: Sequence[int]) -> Solved:
         """The same for a slot of another space, and for other right-hand sides."""
         like = _like(self.of, a, columns)
         return Solved(like.T if self.turned else like, self.kind, self.turned)
