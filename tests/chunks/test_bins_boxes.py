@@ -1,4 +1,4 @@
-"""Boxes at indices, by bin and of sorting, each alone: what they give of arrays in blocks is to the bit what whole arrays give."""
+"""Boxes at indices, by bin and of sorting, each alone: arrays in blocks give to the bit what whole arrays give."""
 
 from __future__ import annotations
 
