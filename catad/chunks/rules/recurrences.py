@@ -22,7 +22,7 @@ from catad.chunks.plan import Labels, Plan
 from catad.chunks.rules.affine import Maps, closed, composition
 from catad.chunks.rules.folds import fold_first
 from catad.chunks.rules.scans import joins, prefixes
-from catad.chunks.rules.sequences import Here, block_sizes, follows, in_sequence, steps
+from catad.chunks.rules.sequences import Here, at_end, block_sizes, end_of, follows, in_sequence
 from catad.chunks.rules.table import rule
 from catad.chunks.wires import Chunked
 from catad.linear.families.contract import repeated
@@ -56,7 +56,7 @@ def _recurred(plan: Plan, primitive: Recurred, ins: Sequence[Chunked], outs: Seq
 
     def lay(b: Builder, wires: list[Wire], carried: list[Wire], here: Here) -> Sequence[Wire]:
         if here.note and here.sizes[axis]:
-            wires = from_state(b, primitive, wires, carried, here.sizes[axis])
+            wires = from_state(b, primitive, wires, carried)
         return b.add(primitive, *wires)
 
     own = [(x, rest) for x in before]
@@ -114,13 +114,12 @@ def _links_times(primitive: Recurred, states: Sequence[Node]) -> list[Node]:
     return [apply("select", param(primitive.links), scalar.const(0.0), node) for node in made]
 
 
-def from_state(b: Builder, primitive: Recurred, wires: list[Wire], before: Sequence[Wire], n: int) -> list[Wire]:
+def from_state(b: Builder, primitive: Recurred, wires: list[Wire], before: Sequence[Wire]) -> list[Wire]:
     """The arguments of a block that starts from a state: its part in the first step is added there."""
-    first, count = primitive.slots, len(before)
+    first, count, last = primitive.slots, len(before), primitive.reverse
+    ends = [end_of(b, w, primitive.axis, last) for w in wires]
     states: list[Node] = [param(first + count + k) for k in range(count)]
     if not primitive.reverse:
         states = _links_times(primitive, states)
-    here = apply("eq", param(first + 2 * count), scalar.const(n - 1 if primitive.reverse else 0))
-    nodes = [apply("select", here, apply("add", param(first + k), s), param(first + k)) for k, s in enumerate(states)]
-    at = steps(b, n, primitive.axis, wires[-1].ndim)
-    return [*wires[:first], *mapped(b, nodes, [*wires, *before, at])]
+    nodes = [apply("add", param(first + k), s) for k, s in enumerate(states)]
+    return [*wires[:first], *at_end(b, wires[first:], mapped(b, nodes, [*ends, *before]), primitive.axis, last)]

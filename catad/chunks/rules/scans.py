@@ -12,12 +12,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from catad import scalar
 from catad.category.spaces import Tensor
 from catad.chunks.plan import Labels, Plan
 from catad.chunks.rules.folds import fold_first
 from catad.chunks.rules.pointwise import aligned
-from catad.chunks.rules.sequences import Here, block_sizes, follows, in_sequence, steps
+from catad.chunks.rules.sequences import Here, at_end, block_sizes, end_of, follows, in_sequence
 from catad.chunks.rules.table import rule
 from catad.chunks.wires import Chunked
 from catad.linear.families.contract import repeated
@@ -114,8 +113,5 @@ def joined_first(
     b: Builder, monoid: Monoid, before: Sequence[Wire], x: Sequence[Wire], free: Sequence[Wire], axis: int
 ) -> list[Wire]:
     """The elements of a block, the first of which is joined with what stands before it."""
-    d, ndim = monoid.width, x[0].ndim
-    at = steps(b, x[0].shape[axis], axis, ndim)
-    first = scalar.apply("eq", scalar.param(2 * d + monoid.free), scalar.const(0))
-    nodes = [scalar.apply("select", first, made, scalar.param(d + k)) for k, made in enumerate(monoid.op.outputs)]
-    return mapped(b, nodes, [*before, *x, *free, at])
+    first = [end_of(b, w, axis) for w in x]
+    return at_end(b, x, mapped(b, list(monoid.op.outputs), [*before, *first, *free]), axis)
