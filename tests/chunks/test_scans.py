@@ -220,3 +220,28 @@ def test_winners():
                 for seed in range(6):
                     parts = random_parts(x.shape, np.random.default_rng(seed))
                     np.testing.assert_array_equal(ct.grad(f)(blocked(x, parts)).numpy(), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("engine", ["reference", "cpu"])
+def test_products_of_links_leave_the_range_of_floats(engine, dtype):
+    """States are right where they are finite, although links of a block multiplied are not."""
+    parts = ((1000, 1500, 0, 1500),)
+    n = 4000
+    small, tail = np.arange(n) < 100, np.arange(n) > n - 9
+    start = np.eye(1, n)[0].astype(dtype)
+    twice = np.where(small, 0.5, np.where(np.arange(n) % 1000 < 200, 2.0, 1.0)).astype(dtype)  # 2**-100 to 2**500 and so on
+    zeros = np.where(np.arange(n) == 5, 0.0, 3.0).astype(dtype)
+    last = np.where(tail, 1.0, 0.0).astype(dtype)
+    with ct.use_engine(engine), np.errstate(all="ignore"):
+        for a, b in ((np.full(n, 3.0, dtype), last), (zeros, start), (twice, start)):
+            expected = ct.recurrence(a, b)
+            np.testing.assert_allclose(ct.recurrence(blocked(a, parts), blocked(b, parts)).numpy(), expected, rtol=1e-5)
+        np.testing.assert_array_equal(ct.scan(times, 1.0)(blocked(zeros, parts)).numpy(), ct.scan(times, 1.0)(zeros))
+        np.testing.assert_array_equal(ct.scan(times, 1.0)(blocked(twice, parts)).numpy(), ct.scan(times, 1.0)(twice))
+        rows = (*parts, (2,))
+        a = np.zeros((n, 2, 2), dtype)
+        a[:, 0, 0], a[:, 1, 1], a[:, 1, 0] = 2, 0.5, 0.1
+        b = np.stack([np.zeros(n), np.ones(n)], axis=1).astype(dtype)
+        found = ct.recurrence(blocked(a, (*parts, (2,), (2,))), blocked(b, rows)).numpy()
+        np.testing.assert_allclose(found, ct.recurrence(a, b), rtol=1e-5)
