@@ -1,6 +1,7 @@
 """What each box does on arrays in blocks: one file for each kind of boxes, entered into the table of `table.py`."""
 
 from catad.chunks.rules import contractions as contractions
+from catad.chunks.rules import extension as extension
 from catad.chunks.rules import folds as folds
 from catad.chunks.rules import matrices as matrices
 from catad.chunks.rules import moves as moves

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from catad.category.boxes import Primitive
 from catad.category.spaces import Tensor
-from catad.chunks.plan import Labels, LayLabelled, Plan
-from catad.chunks.rules.table import WHOLE, rule
+from catad.chunks.plan import Labels, Plan
+from catad.chunks.rules.table import WHOLE, local, rule
 from catad.chunks.wires import Chunked
 from catad.linalg.circulant import Regular
 from catad.linalg.determinant import OfFactors
@@ -17,7 +17,6 @@ from catad.linalg.lstsq import OfFullRank
 from catad.linalg.lu import Permuted
 from catad.linalg.parts import Decomposition
 from catad.linalg.solve import Inverted
-from catad.linear.batch_by_loop import OneByOne
 from catad.linear.families.dot_within import DotWithin
 from catad.linear.families.inverse import Factor, Solved, SolvedForMany, has_array
 from catad.linear.families.inverses import Reciprocals
@@ -31,29 +30,6 @@ GATHERED = "matrices of which rows or columns lie in several blocks"
 _SOLVER = "the solver of a structure, or its diagonals, need all of its numbers"
 
 WHOLE[BandsOf] = "the diagonals of a map are read by applying it"
-
-
-def local(
-    plan: Plan,
-    primitive: Primitive,
-    ins: Sequence[tuple[Chunked, Labels]],
-    outs: Sequence[tuple[Tensor, Labels]],
-    because: str,
-    lay: LayLabelled | None = None,
-) -> Sequence[Chunked]:
-    """A box that is local along the labels of its results, on whole arrays where nothing is cut along these."""
-    ours = {label for _, labels in outs for label in labels} - {None}
-    along = [len(sizes) > 1 and label in ours for x, labels in ins for sizes, label in zip(x.parts, labels, strict=True)]
-    if not any(along) and any(x.is_cut for x, _ in ins):
-        return plan.on_whole(primitive, [x for x, _ in ins], [space for space, _ in outs], because)
-    found = lay or (lambda b, wires, sizes: b.add(primitive, *wires))
-    return plan.labelled(words(primitive), ins, outs, found)[0]
-
-
-def words(primitive: Primitive) -> str:
-    """The name of the class of a box in words, as tasks have it."""
-    name = type(primitive).__name__
-    return "".join([f" {c.lower()}" if c.isupper() and k else c.lower() for k, c in enumerate(name)])
 
 
 def leading(k: int, ndim: int) -> Labels:
@@ -131,12 +107,3 @@ def _dot_within(plan: Plan, primitive: DotWithin, ins: Sequence[Chunked], outs: 
     labels = [leading(len(lanes), x.ndim) for x in ins]
     because = "a range of data is summed in the order of NumPy's product"
     return local(plan, primitive, list(zip(ins, labels, strict=True)), [(outs[0], lanes)], because, lay)
-
-
-@rule(OneByOne, cut="along axis 0: local; along others: whole arguments of one box", exchanged="parts of these")
-def _one_by_one(plan: Plan, primitive: OneByOne, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
-    def lay(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
-        return b.add(replace(primitive, size=sizes[0]), *wires)
-
-    given, made = [(x, leading(1, x.ndim)) for x in ins], [(s, leading(1, s.ndim)) for s in outs]
-    return local(plan, primitive, given, made, "it runs one index of axis 0 after the other", lay)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from catad.category.spaces import Tensor
 from catad.chunks.plan import Labels, Plan
-from catad.chunks.rules.matrices import leading, local
-from catad.chunks.rules.table import rule
+from catad.chunks.rules.matrices import leading
+from catad.chunks.rules.table import local, rule
 from catad.chunks.wires import Chunked
 from catad.fft.convolution import Resummed
 from catad.linear.families.fourier import Transform
