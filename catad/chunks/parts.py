@@ -86,21 +86,23 @@ class Piece(NamedTuple):
     whole: bool
 
 
-def pieces(sizes: Sizes, start: int, stop: int) -> tuple[Piece, ...]:
-    """The pieces of blocks that cover a range of positions; one empty piece where it is empty.
+def pieces(sizes: Sizes, ranges: Ranges) -> list[tuple[Piece, ...]]:
+    """For each range the pieces of blocks that cover it; one empty piece where it is empty.
 
-    >>> [(p.block, p.start, p.stop) for p in pieces((2, 0, 3), 1, 4)]
-    [(0, 1, 2), (2, 0, 2)]
+    >>> [[(p.block, p.start, p.stop) for p in own] for own in pieces((2, 0, 3), Ranges((1, 3), (4, 3)))]
+    [[(0, 1, 2), (2, 0, 2)], [(2, 0, 0)]]
     """
     edges = bounds(sizes)
+    if ranges == ranges_of(sizes):
+        return [(Piece(block, 0, size, True),) for block, size in enumerate(sizes)]
+    return [_pieces(sizes, edges, start, stop) for start, stop in zip(*ranges, strict=True)]
+
+
+def _pieces(sizes: Sizes, edges: tuple[int, ...], start: int, stop: int) -> tuple[Piece, ...]:
+    block = min(max(bisect_right(edges, start) - 1, 0), len(sizes) - 1)
     if stop <= start:
-        for block, size in enumerate(sizes):
-            if edges[block] == start and not size:
-                return (Piece(block, 0, 0, True),)
-        block = min(max(bisect_right(edges, start) - 1, 0), len(sizes) - 1)
         return (Piece(block, 0, 0, not sizes[block]),)
     found = []
-    block = bisect_right(edges, start) - 1
     while start < stop:
         end = min(stop, edges[block + 1])
         if end > start:

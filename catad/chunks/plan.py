@@ -90,7 +90,7 @@ class Plan:
         Cut labels that a result lacks give it leading axes, with one entry for each block: the partial results. The second
         result is how many such axes there are.
         """
-        cuts = self._cuts(ins, whole, wanted or {})
+        cuts = self.cuts(ins, whole, wanted or {})
         sizes = {k: n for x, labels in ins for n, k in zip(x.shape, labels, strict=True) if k is not None}
         sizes |= {k: n for space, labels in outs for n, k in zip(space.shape, labels, strict=True) if k is not None}
         fixed = {label: Window(None, ranges) for label, ranges in cuts.items() if len(ranges.starts) == 1}
@@ -136,7 +136,7 @@ class Plan:
             if nbytes > options.whole_limit():
                 raise errors.EngineError(errors.gathers(name, nbytes, options.whole_limit()))
 
-    def _cuts(
+    def cuts(
         self, ins: Sequence[tuple[Chunked, Labels]], whole: Sequence[int], wanted: Mapping[int, Ranges | None]
     ) -> dict[int, Ranges]:
         """How labels are cut: as those wish who read the results, else as the largest array that has them."""

@@ -1,0 +1,121 @@
+"""Scans: the folds of blocks, what stands before each block, and the scan of each block from there, in one pass.
+
+    s_i = op(s_{i-1}, x_i) within a block, from s_{-1} = op of all that stands before the block
+
+The first element of a block is joined with what stands before it while it is read. The first steps of the whole array are
+taken as they are, since a neutral element need not be neutral for NaN and zeros with signs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from catad import scalar
+from catad.category.spaces import Tensor
+from catad.chunks.plan import Labels, Plan
+from catad.chunks.rules.folds import fold_first
+from catad.chunks.rules.pointwise import aligned
+from catad.chunks.rules.sequences import Here, block_sizes, follows, in_sequence, steps
+from catad.chunks.rules.table import rule
+from catad.chunks.wires import Chunked
+from catad.linear.families.contract import repeated
+from catad.linear.families.reindex import reshaped
+from catad.vector.bins.sorted_bins import with_numbers
+from catad.vector.folds.fold import Fold
+from catad.vector.folds.monoid import Monoid
+from catad.vector.pointwise.map import mapped
+from catad.vector.scans.scan import Scan, filled, shifted
+
+if TYPE_CHECKING:
+    from catad.category.wiring import Builder, Wire
+
+
+@rule(
+    Scan,
+    cut="along its axis: folds of blocks, then scans of blocks from what stands before them; along others: local",
+    exchanged="folds of blocks, scanned",
+)
+def _scan(plan: Plan, primitive: Scan, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
+    axis, d = primitive.axis, primitive.monoid.width
+    shape = outs[0].shape
+    labels = tuple(range(len(shape)))
+    given: list[tuple[Chunked, Labels]] = [(x, labels) for x in ins[:d]]
+    given += [_free(p, shape, axis) for p in ins[d:]]
+    results = [(space, labels) for space in outs]
+    sizes = block_sizes(plan, given, axis)
+    if len(sizes) == 1:
+        return plan.labelled("scan", given, results, lambda b, wires, sizes: b.add(primitive, *wires), whole=[axis])[0]
+    before = folds_before(plan, primitive.monoid, axis, given, outs)
+    rest = (axis, *labels[:axis], *labels[axis + 1 :])
+
+    def lay(b: Builder, wires: list[Wire], carried: list[Wire], here: Here) -> Sequence[Wire]:
+        x, n = wires[:d], here.sizes[axis]
+        if here.note and n:
+            x = joined_first(b, primitive.monoid, carried, x, wires[d:], axis)
+        return b.add(primitive, *x, *wires[d:])
+
+    return in_sequence(plan, "scan", given, results, axis, lay, [(x, rest) for x in before], follows(sizes))
+
+
+def _free(p: Chunked, shape: Sequence[int], axis: int) -> tuple[Chunked, Labels]:
+    """A free number with the labels of the axes that it meets; it has none along the steps."""
+    x, labels = aligned(p, shape)
+    return x, [None if k == axis else k for k in labels]
+
+
+def folds_before(
+    plan: Plan, monoid: Monoid, axis: int, given: Sequence[tuple[Chunked, Labels]], outs: Sequence[Tensor]
+) -> list[Chunked]:
+    """The fold of what stands before each block along an axis, one for each number of an element; axis 0 counts the blocks."""
+    free, d = monoid.free, monoid.width
+    labels = tuple(range(outs[0].ndim))
+    rest = (*labels[:axis], *labels[axis + 1 :])
+    total = with_numbers(monoid) if free else monoid
+
+    def lay(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
+        numbers = [_met(b, p, [sizes[k] for k in labels]) for p in wires[d:]]
+        folds = b.add(Fold(total, axis), *numbers, *wires[:d])
+        return [*[_met(b, p, [sizes[k] for k in labels], axis) for p in wires[d:]], *folds[free:]]
+
+    spaces = [Tensor([outs[0].shape[k] for k in rest], space.dtype) for space in [*[x.space for x, _ in given[d:]], *outs]]
+    totals, _ = plan.labelled("fold of blocks", given, [(space, rest) for space in spaces], lay)
+    fold, scan = partial(fold_first, total), partial(prefixes, total, free)
+    return plan.before_each("scan of folds", totals, fold, scan, partial(joins, total))[free:]
+
+
+def _met(b: Builder, p: Wire, shape: Sequence[int], axis: int | None = None) -> Wire:
+    """A free number as large as the elements that it meets, or as their folds along an axis."""
+    shape = list(shape)
+    if axis is not None:
+        shape[axis] = 1
+    first = len(shape) - p.ndim
+    own = [k for k, n in enumerate(p.shape) if n == shape[first + k]]
+    small = reshaped(b, p, [p.shape[k] for k in own])
+    wide = repeated(b, small, [first + k for k in own], shape)
+    return wide if axis is None else reshaped(b, wide, [n for k, n in enumerate(shape) if k != axis])
+
+
+def prefixes(monoid: Monoid, kept: int, b: Builder, wires: Sequence[Wire]) -> Sequence[Wire]:
+    """What stands before each element along axis 0; the first numbers stay where they are."""
+    made = b.add(Scan(monoid, 0), *wires)
+    return [*wires[:kept], *[shifted(b, made[k], 0, monoid.neutral[k]) for k in range(kept, len(made))]]
+
+
+def joins(monoid: Monoid, b: Builder, wires: Sequence[Wire]) -> Sequence[Wire]:
+    """The operator on two arrays of elements, entry by entry, repeated where one has an entry for all."""
+    n = max([w.shape[0] for w in wires])
+    made = mapped(b, list(monoid.op.outputs), wires)
+    return [filled(b, w, Tensor((n, *w.shape[1:]), w.dtype)) for w in made]
+
+
+def joined_first(
+    b: Builder, monoid: Monoid, before: Sequence[Wire], x: Sequence[Wire], free: Sequence[Wire], axis: int
+) -> list[Wire]:
+    """The elements of a block, the first of which is joined with what stands before it."""
+    d, ndim = monoid.width, x[0].ndim
+    at = steps(b, x[0].shape[axis], axis, ndim)
+    first = scalar.apply("eq", scalar.param(2 * d + monoid.free), scalar.const(0))
+    nodes = [scalar.apply("select", first, made, scalar.param(d + k)) for k, made in enumerate(monoid.op.outputs)]
+    return mapped(b, nodes, [*before, *x, *free, at])

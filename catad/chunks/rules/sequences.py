@@ -1,0 +1,101 @@
+"""Boxes that go through an axis block by block: each block gets what stands before it, and notes of where it lies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
+
+from catad.category.spaces import Tensor
+from catad.chunks.parts import Sizes, Window, blocks_of
+from catad.chunks.plan import Labels, Plan
+from catad.chunks.wires import At, Chunked, Local
+from catad.linear.families.reindex import reshaped
+from catad.vector.pointwise.generate import Iota
+
+if TYPE_CHECKING:
+    from catad.category.wiring import Builder, Wire
+
+
+class Here(NamedTuple):
+    """Where a block lies along the axis of the steps: its sizes by label, its note, and the position of its first step."""
+
+    sizes: Mapping[int, int]
+    note: Hashable
+    start: Wire | None
+
+
+LayHere = Callable[["Builder", "list[Wire]", "list[Wire]", Here], "Sequence[Wire]"]
+"""Lays out a block on its wires and those of what stands before it, which have size 1 along the axis of the steps."""
+
+
+def block_sizes(plan: Plan, ins: Sequence[tuple[Chunked, Labels]], label: int) -> Sizes:
+    """The sizes of the blocks along the axis of the steps; of one block where it is not cut."""
+    found = plan.cuts(ins, (), {}).get(label)
+    n = next(n for x, labels in ins for n, k in zip(x.shape, labels, strict=True) if k == label)
+    return (n,) if found is None else found.sizes
+
+
+def in_sequence(
+    plan: Plan,
+    name: str,
+    ins: Sequence[tuple[Chunked, Labels]],
+    outs: Sequence[tuple[Tensor, Labels]],
+    label: int,
+    lay: LayHere,
+    carried: Sequence[tuple[Chunked, Labels]] = (),
+    notes: Sequence[Hashable] | None = None,
+    starts: bool = False,
+    each: bool = False,
+    light: bool = False,
+) -> list[Chunked]:
+    """A box that is local along its labels, with its note for each block of the label of the steps.
+
+    `carried` are arrays whose first axis, with that label, has an entry for each block of the steps. `starts` asks for the
+    positions of the first steps. With `each` results have an entry for each block of the steps, along their first axis.
+    """
+    cuts = plan.cuts(ins, (), {})
+    sizes = {k: n for x, labels in [*ins] for n, k in zip(x.shape, labels, strict=True) if k is not None}
+    order = sorted(cuts, key=lambda k: (len(cuts[k].starts), cuts[k]))  # equal grids are equal
+    dim = {k: d for d, k in enumerate(order)}
+    grid = tuple([cuts[k].sizes for k in order])
+    shown = {k: Window(dim[k], cuts[k]) for k in order}
+    reads = [plan.read(x, [shown.get(k) for k in labels]) for x, labels in ins]  # type: ignore[arg-type]
+    for x, labels in carried:
+        own = shown | {label: blocks_of(dim[label], (1,) * x.shape[0])}
+        reads.append(plan.read(x, [own.get(k) for k in labels]))  # type: ignore[arg-type]
+    at_steps = dim[label]
+
+    def lay_local(b: Builder, wires: list[Wire], at: At) -> Sequence[Wire]:
+        local = sizes | {k: at.sizes[d] for k, d in dim.items()}
+        before = [_beside(b, w, labels, label) for w, (_, labels) in zip(wires[len(ins) :], carried, strict=True)]
+        here = Here(local, at.notes[at_steps], at.offsets[0] if starts else None)
+        return lay(b, wires[: len(ins)], before, here)
+
+    own_notes = None if notes is None else [notes if d == at_steps else None for d in range(len(grid))]
+    offsets = [(at_steps, cuts[label].starts)] if starts else []
+    box = Local(name, grid, reads, lay_local, own_notes, offsets, light=light, salt=plan.salt)
+    made = []
+    for space, labels in outs:
+        own_dims = [None if k is None else dim.get(k) for k in labels]
+        parts = [(n,) if d is None else grid[d] for n, d in zip(space.shape, own_dims, strict=True)]
+        made.append(box.result(space, own_dims, ((1,) * len(parts[0]), *parts[1:]) if each else tuple(parts)))
+    return made
+
+
+def _beside(b: Builder, wire: Wire, labels: Labels, label: int) -> Wire:
+    """What stands before a block, with its axis of size 1 at the place of the steps, which is that of the label."""
+    return reshaped(b, wire, (*wire.shape[1 : label + 1], 1, *wire.shape[label + 1 :]))
+
+
+def follows(sizes: Sizes, reverse: bool = False) -> tuple[bool, ...]:
+    """For each block whether there are steps before it, or after it if `reverse`."""
+    order = sizes[::-1] if reverse else sizes
+    found = [n > 0 for n in accumulate((0, *order[:-1]))]
+    return tuple(found[::-1] if reverse else found)
+
+
+def steps(b: Builder, n: int, axis: int, ndim: int) -> Wire:
+    """The positions of n steps, as they meet an array along an axis."""
+    return reshaped(b, b.add(Iota(n))[0], (n, *(1,) * (ndim - axis - 1)))
+
