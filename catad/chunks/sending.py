@@ -17,12 +17,14 @@ from catad.values.frozen_functions import sending
 
 
 def _dumps(value: Any) -> bytes:
-    dumps: Any = pickle.dumps
+    found: Any = pickle
     with suppress(ImportError):  # without Dask all tasks run in this process
-        from cloudpickle import dumps
+        import cloudpickle
+
+        found = cloudpickle
     token = sending.set(True)
     try:
-        made: bytes = dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
+        made: bytes = found.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
         return made
     finally:
         sending.reset(token)
