@@ -98,10 +98,11 @@ class Local:
 
     `grid[d]` are sizes along dimension d, which `lay` may ask for; `notes[d]` are facts for each coordinate along it, on which
     the layout depends, too. `offsets` are (dimension, an integer for each coordinate along it): arguments, so that no layout
-    depends on them. `light` says that computing a result again costs no more than reading it.
+    depends on them. `light` says that computing a result again costs no more than reading it, `stored` that only one task computes
+    a block of it, however small it is.
     """
 
-    __slots__ = ("grid", "lay", "light", "name", "notes", "offsets", "reads", "salt", "spaces", "writes")
+    __slots__ = ("grid", "lay", "light", "name", "notes", "offsets", "reads", "salt", "spaces", "stored", "writes")
 
     def __init__(
         self,
@@ -113,9 +114,11 @@ class Local:
         offsets: Sequence[tuple[int, tuple[int, ...]]] = (),
         light: bool = False,
         salt: int = 0,
+        stored: bool = False,
     ) -> None:
         self.name, self.grid, self.reads, self.lay, self.light, self.salt = name, grid, tuple(reads), lay, light, salt
-        self.notes = tuple(notes) if notes is not None else (None,) * len(grid)
+        self.stored = stored
+        self.notes = (None,) * len(grid) if notes is None else tuple([None if own is None else tuple(own) for own in notes])
         self.offsets = tuple(offsets)
         self.writes: list[tuple[int | None, ...]] = []  # for each result the dimension along which each axis is cut
         self.spaces: list[Tensor] = []

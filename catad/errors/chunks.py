@@ -29,6 +29,15 @@ def runs_whole(name: str, because: str, nbytes: int, limit: int) -> str:
     )
 
 
+def too_many_steps(steps: int, boxes: int, limit: int) -> str:
+    return text(
+        "the steps of this loop exchange blocks, so each is laid out by itself, and these are too many",
+        given=f"{steps} steps of {boxes} boxes",
+        expected=f"at most {limit} boxes",
+        do="fewer steps in a call, or arrays cut along axes along which steps exchange nothing",
+    )
+
+
 def gathers(name: str, nbytes: int, limit: int) -> str:
     return text(
         f"each task of {name} would read all blocks along axes that it needs whole",
