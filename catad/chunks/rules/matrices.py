@@ -20,7 +20,6 @@ from catad.linalg.solve import Inverted
 from catad.linear.families.dot_within import DotWithin
 from catad.linear.families.inverse import Factor, Solved, SolvedForMany, has_array
 from catad.linear.families.inverses import Reciprocals
-from catad.linear.families.patterned import PatternProduct
 from catad.linear.solving.bands import BandsOf
 
 if TYPE_CHECKING:
@@ -87,14 +86,6 @@ def _solved_for_many(plan: Plan, primitive: SolvedForMany, ins: Sequence[Chunked
 def _reciprocals(plan: Plan, primitive: Reciprocals, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
     labels = range(ins[0].ndim)
     return local(plan, primitive, [(ins[0], labels)], [(outs[0], labels)], "")
-
-
-@rule(PatternProduct, cut="along axes that count matrices: local; along others: whole matrices", exchanged=GATHERED)
-def _pattern_product(plan: Plan, primitive: PatternProduct, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
-    x = ins[0] if primitive.given[0] != "a" else ins[1]
-    labels = [leading(x.ndim - 2, ndim) for ndim in (*[one.ndim for one in ins], outs[0].ndim)]
-    because = "each number of a band or of a Toeplitz matrix stands in several rows"
-    return local(plan, primitive, list(zip(ins, labels[:2], strict=True)), [(outs[0], labels[2])], because)
 
 
 @rule(DotWithin, cut="along its lanes: local; along the vectors: whole vectors", exchanged="parts of vectors")

@@ -32,6 +32,7 @@ def rule(*boxes: type[Primitive], cut: str, exchanged: str = "nothing") -> Calla
 
     def enter(apply: Apply) -> Apply:
         for box in boxes:
+            assert box not in RULES, f"{box.__name__} has two rules"
             RULES[box] = Entry(apply, cut, exchanged)
         return apply
 
