@@ -18,6 +18,5 @@ from catad.chunks.rules import reshaping as reshaping
 from catad.chunks.rules import scans as scans
 from catad.chunks.rules import segments as segments
 from catad.chunks.rules import sorting as sorting
-from catad.chunks.rules import transforms as transforms
 from catad.chunks.rules import windows as windows
 from catad.chunks.rules import winners as winners

@@ -1,4 +1,4 @@
-"""Boxes on stacks of matrices: local along the axes that count matrices, on whole matrices along their rows and columns."""
+"""Boxes on stacks of matrices, and transforms: local along the axes that count these, on whole ones along others."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from catad.category.spaces import Tensor
 from catad.chunks.plan import Labels, Plan
 from catad.chunks.rules.table import WHOLE, local, rule
 from catad.chunks.wires import Chunked
+from catad.fft.convolution import Resummed
 from catad.linalg.circulant import Regular
 from catad.linalg.determinant import OfFactors
 from catad.linalg.lstsq import OfFullRank
@@ -18,6 +19,7 @@ from catad.linalg.lu import Permuted
 from catad.linalg.parts import Decomposition
 from catad.linalg.solve import Inverted
 from catad.linear.families.dot_within import DotWithin
+from catad.linear.families.fourier import Transform
 from catad.linear.families.inverse import Factor, Solved, SolvedForMany, has_array
 from catad.linear.families.inverses import Reciprocals
 from catad.linear.solving.bands import BandsOf
@@ -98,3 +100,17 @@ def _dot_within(plan: Plan, primitive: DotWithin, ins: Sequence[Chunked], outs: 
     labels = [leading(len(lanes), x.ndim) for x in ins]
     because = "a range of data is summed in the order of NumPy's product"
     return local(plan, primitive, list(zip(ins, labels, strict=True)), [(outs[0], lanes)], because, lay)
+
+
+@rule(Transform, cut="along axes that are not transformed: local; along others: whole axes", exchanged="transformed axes")
+def _transform(plan: Plan, primitive: Transform, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
+    labels: Labels = [None if k in primitive.how.axes else k for k in range(ins[0].ndim)]
+    because = "each number of a transform depends on all along its axes"
+    return local(plan, primitive, [(x, labels) for x in ins], [(space, labels) for space in outs], because)
+
+
+@rule(Resummed, cut="along axes that count convolutions: local; along others: whole arrays", exchanged="convolved arrays")
+def _resummed(plan: Plan, primitive: Resummed, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
+    k = ins[0].ndim - 1
+    because = "whether a convolution is finite is asked of all of its numbers"
+    return local(plan, primitive, [(x, leading(k, x.ndim)) for x in ins], [(outs[0], leading(k, k + 1))], because)
