@@ -58,16 +58,20 @@ class Loop:
         parts = [x.parts if j < inputs else x.parts[1:] for j, x in enumerate(ins)]
         again = [x.again if self.k <= j < inputs else None for j, x in enumerate(ins)]
         wiring, outer = upward.program_of(sweep.body, sweep.dom)[0].wiring, boxes_of(ins)
+        bodies: list[Body] = []
         tried: list[list[Parts]] = []
-        while parts not in tried:
+        while parts not in tried and len(tried) <= TRIES:
             tried.append(list(parts))
             self.body = body_of(plan, wiring, parts, again, outer, self.k)
+            bodies.append(self.body)
             self.local = LocalLoop.made(self)
             if self.local is not None:
                 break
             parts[: self.k] = self.body.natural
-            if len(tried) > TRIES or parts in tried:
+            if len(tried) == TRIES or parts in tried:
                 parts[: self.k] = alike(self.body.natural)
+        if self.local is None:
+            self.body = bodies[0]
         self.given = dict(zip(self.body.arguments[self.k : inputs], ins[self.k : inputs], strict=True))
 
     def results(self) -> Sequence[Chunked]:
