@@ -16,7 +16,7 @@ from catad.chunks.lowering import Lowered, is_small_part
 from catad.chunks.parts import Parts, numblocks
 from catad.chunks.plan import Whole
 from catad.chunks.regions import made_by
-from catad.chunks.wires import Argument, Chunked, Local
+from catad.chunks.wires import Argument
 from catad.engine.program import program_of
 from catad.errors.chunks import size_text
 from catad.front.calling import point
@@ -110,12 +110,12 @@ def _stage(one: Lowered) -> Stage:
 
 
 def _handed(planned: Planned) -> Iterator[tuple[Any, ...]]:
-    """The tasks that take results out of tuples, or give blocks other numbers."""
+    """The tasks that take results out of tuples, or join arrays."""
     made = {key: one.region for one in planned.regions for key in one.region.results}
     for result in planned.results:
         if not isinstance(result.source, Argument):
             own = made_by(result)
-            if len(own) > 1 or len(made[own[0]].results) > 1 or not _is_in_order(result):
+            if len(own) > 1 or len(made[own[0]].results) > 1:
                 yield from [(*own[0], k) for k in range(math.prod(numblocks(result.parts)))]
     for one in planned.regions:
         for read in one.reads:
@@ -123,13 +123,6 @@ def _handed(planned: Planned) -> Iterator[tuple[Any, ...]]:
                 for key in made_by(read.array):
                     if is_small_part(made[key], *key):
                         yield from [(*key, k) for k in range(made[key].tasks)]
-
-
-def _is_in_order(result: Chunked) -> bool:
-    """Whether the tasks of a region have the numbers of the blocks of its result."""
-    source = result.source
-    dims = source.writes[result.place] if isinstance(source, Local) else ()
-    return list(dims) == list(range(len(dims)))
 
 
 def _lines(plan: ChunkPlan) -> list[str]:
@@ -148,7 +141,7 @@ def _grid(parts: Parts) -> str:
     return " x ".join(map(str, counts)) + " chunks" if math.prod(counts) != 1 else "one chunk"
 
 
-_READS = {"block": "its chunks", "all": "whole arguments", "edges": "edges", "gather": "results of all", "rechunk": "rechunked"}
+_READS = {"block": "its chunks", "all": "whole arguments", "edges": "edges", "gather": "several chunks", "rechunk": "rechunked"}
 
 
 def _reads(stage: Stage) -> str:

@@ -294,7 +294,7 @@ def test_a_second_pass_reads_again_rather_than_hold_all(again):
 
 @pytest.mark.parametrize(
     "make",
-    [lambda x: x, lambda x: x * 2.0 + x[::-1], lambda x: x[3:], lambda x: x[1::2].astype(np.float32)],
+    [lambda x: x, lambda x: x * 2.0, lambda x: x[3:], lambda x: x[1::2].astype(np.float32)],
     ids=["stored", "pointwise", "slice", "cast"],
 )
 def test_blocks_of_stored_numbers_can_be_made_again(make):

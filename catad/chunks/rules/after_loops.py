@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from catad.category.boxes import Primitive
 from catad.category.spaces import Product, Tensor, flatten
 from catad.category.wiring import Builder, Wiring
-from catad.chunks.rules.bodies import Body, Copy, Inner, grid_of
 from catad.chunks.laid import laid
 from catad.chunks.plan import Plan
+from catad.chunks.rules.bodies import Body, Copy, Inner, grid_of
 from catad.chunks.wires import At, Chunked, Joined, Local, Read
 from catad.linear.families.contract import Contract
 from catad.linear.families.reindex import Reshaped, StridedCopy

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from catad import errors, upward
 from catad.category.spaces import Tensor
-from catad.chunks.rules.bodies import Body, Copy, Inner, body_of, boxes_of, grid_of
 from catad.chunks.parts import Parts, Ranges, Sizes, Window, blocks_of, bounds, ranges_of
 from catad.chunks.plan import Plan, Whole
 from catad.chunks.regions import Node
 from catad.chunks.rules.after_loops import ForAllSteps, Frontier
+from catad.chunks.rules.bodies import Body, Copy, Inner, body_of, boxes_of, grid_of
 from catad.chunks.rules.table import rule
 from catad.chunks.wires import At, Chunked, Joined, Local, Read
 from catad.linear.families.reindex import reshaped

@@ -1,57 +1,141 @@
-"""Boxes that move entries: slices, flips, shifts, pads. A block of the result reads the positions that it shows."""
+"""Boxes that move entries: slices, flips, shifts, pads, concatenations. A block of the result reads what it shows."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from catad.category.spaces import Tensor
 from catad.chunks.parts import Ranges, Sizes, Window, bounds, ranges_of, sizes_between
 from catad.chunks.plan import Plan
 from catad.chunks.rules.table import rule
-from catad.chunks.wires import At, Chunked, Local
-from catad.linear.families.reindex import Axis, StridedCopy, axis, moved
+from catad.chunks.wires import Again, At, Chunked, Joined, Local
+from catad.linear.families.reindex import Axis, StridedCopy, along, axis, moved
+from catad.vector.shapes.shape import Concatenate
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
 
 
+class Operand(NamedTuple):
+    """An array and the progressions by which it moves into a result; None stands for positions at which nothing is read."""
+
+    array: Chunked | None
+    axes: tuple[Axis, ...]
+
+
+LayMoved = Callable[["Builder", "list[Wire]", "list[tuple[Axis, ...]]"], "Wire"]
+"""What lays a box out on the windows that are read, with the progressions of each operand within the block."""
+
+
+def moving(
+    plan: Plan, name: str, space: Tensor, ranges: Sequence[Ranges | None], operands: Sequence[Operand], lay: LayMoved
+) -> Chunked:
+    """Ranges of a result along each axis, None for all of it, each block from what moves into it."""
+    cut = [k for k, r in enumerate(ranges) if r is not None and len(r.starts) > 1]
+    order = sorted(cut, key=lambda k: (len(ranges[k].starts), ranges[k]))  # type: ignore[union-attr]  # equal grids are equal
+    dim = {k: d for d, k in enumerate(order)}
+    moves = [[None if r is None else _moves(ax, r) for ax, r in zip(own.axes, ranges, strict=True)] for own in operands]
+    reads = []
+    for own, (x, _) in zip(moves, operands, strict=True):
+        if x is not None:
+            reads.append(plan.read(x, [None if m is None else Window(dim.get(k), m[0]) for k, m in enumerate(own)]))
+    grid = tuple([ranges[k].sizes for k in order])  # type: ignore[union-attr]
+    notes = [list(zip(*[own[k][1] for own in moves], strict=True)) for k in order]  # type: ignore[index]
+
+    def lay_local(b: Builder, wires: list[Wire], at: At) -> Sequence[Wire]:
+        local = []
+        for n, (own, (_, axes)) in enumerate(zip(moves, operands, strict=True)):
+            each = [at.notes[dim[k]][n] if k in dim else axes[k] if m is None else m[1][0] for k, m in enumerate(own)]  # type: ignore[index]
+            local.append(tuple(each))
+        return [lay(b, wires, local)]
+
+    box = Local(name, grid, reads, lay_local, notes, light=True, salt=plan.salt)
+    parts = tuple([(n,) if r is None else r.sizes for n, r in zip(space.shape, ranges, strict=True)])
+    wide = Tensor([sum(sizes) for sizes in parts], space.dtype)
+    again = remembering(plan, lambda asked: moving(plan, name, space, asked, operands, lay))
+    return box.result(wide, [dim.get(k) for k in range(space.ndim)], parts, again)
+
+
+def remembering(plan: Plan, again: Again) -> Again:
+    """The same, which makes equal ranges once."""
+    known: dict[Hashable, Chunked | None] = {}
+
+    def found(asked: tuple[Ranges | None, ...]) -> Chunked | None:
+        key = plan.salt, asked
+        if key not in known:
+            known[key] = again(asked)
+        return known[key]
+
+    return found
+
+
+def cut_like(sizes: Sequence[Sizes]) -> list[Ranges | None]:
+    """The ranges of these blocks, None along an axis of one block."""
+    return [None if len(own) == 1 else ranges_of(own) for own in sizes]
+
+
 @rule(StridedCopy, cut="along any axis: local, from the positions that a block shows", exchanged="what lies in other blocks")
 def _copied(plan: Plan, primitive: StridedCopy, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
-    (x,) = ins
-    ranges = [ranges_of(_sizes(ax, sizes)) for ax, sizes in zip(primitive.axes, x.parts, strict=True)]
-    return [copied(plan, primitive, x, [None if len(r.starts) == 1 else r for r in ranges])]
+    sizes = [moved_sizes(ax, own) for ax, own in zip(primitive.axes, ins[0].parts, strict=True)]
+    return [copied(plan, primitive, ins[0], cut_like(sizes))]
 
 
 def copied(plan: Plan, primitive: StridedCopy, x: Chunked, ranges: Sequence[Ranges | None]) -> Chunked:
-    """Ranges of the result along each axis, None for all of it."""
-    moves = [None if r is None else _moves(ax, r) for ax, r in zip(primitive.axes, ranges, strict=True)]
-    cut = [k for k, r in enumerate(ranges) if r is not None and len(r.starts) > 1]
-    order = sorted(cut, key=lambda k: (len(ranges[k].starts), ranges[k]))  # type: ignore[union-attr]
-    dim = {k: d for d, k in enumerate(order)}
-    windows: list[Window | None] = []
-    notes: list[Sequence[Hashable]] = [()] * len(order)
-    fixed: dict[int, Axis] = {}
-    for k, own in enumerate(moves):
-        if own is None:
-            fixed[k] = primitive.axes[k]
-            windows.append(None)
-        elif k in dim:
-            windows.append(Window(dim[k], own[0]))
-            notes[dim[k]] = own[1]
+    """Ranges of what a move gives."""
+
+    def lay(b: Builder, wires: list[Wire], axes: list[tuple[Axis, ...]]) -> Wire:
+        return moved(b, wires[0], axes[0], primitive.fill)
+
+    return moving(plan, "move", primitive.typed((x.space,))[0], ranges, [Operand(x, primitive.axes)], lay)
+
+
+@rule(Concatenate, cut="along its axis: blocks after each other, or moved into even ones; others: local", exchanged="edges")
+def _concatenated(plan: Plan, primitive: Concatenate, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
+    at, (space,) = primitive.axis, outs
+    operands, start = [], 0
+    for x in ins:
+        n = x.shape[at]
+        operands.append(Operand(x, along(x.shape, at, axis(n, space.shape[at], 0, 1, start, 1, n))))
+        start += n
+    mixed = any(x.space.dtype != space.dtype for x in ins)
+
+    def lay(b: Builder, wires: list[Wire], axes: list[tuple[Axis, ...]]) -> Wire:
+        shown = [w for w, own in zip(wires, axes, strict=True) if mixed or own[at].m] or wires[:1]
+        return shown[0] if len(shown) == 1 else b.add(Concatenate(at, len(shown)), *shown)[0]
+
+    def again(asked: Sequence[Ranges | None]) -> Chunked:
+        return moving(plan, "concatenate", space, asked, operands, lay)
+
+    sizes = [max([x.parts[k] for x in ins], key=len) for k in range(space.ndim)]
+    if all(len(x.parts[at]) == 1 for x in ins):
+        sizes[at] = (space.shape[at],)
+        return [again(cut_like(sizes))]
+    sizes[at] = tuple([n for x in ins for n in x.parts[at]])
+    even = _evened(sizes[at])
+    fits = all(x.space.dtype == space.dtype and (*x.parts[:at], sizes[at], *x.parts[at + 1 :]) == tuple(sizes) for x in ins)
+    if fits and even == sizes[at] and not any(_moved_from(x) for x in ins):
+        return [Chunked(space, tuple(sizes), Joined(at, tuple(ins)), again=remembering(plan, again))]
+    same = [x.parts[at] for x in map(_moved_from, ins) if x is not None and x.shape == space.shape]
+    sizes[at] = same[0] if same else even
+    return [again(cut_like(sizes))]
+
+
+def _moved_from(x: Chunked) -> Chunked | None:
+    """The array of which a box has moved entries."""
+    source = x.source
+    return source.reads[0].array if isinstance(source, Local) and source.name == "move" else None
+
+
+def _evened(sizes: Sizes) -> Sizes:
+    """The same, where those that are far smaller than the largest one join their neighbours."""
+    least, found = max(sizes) // 4, [0]
+    for n in sizes:
+        if min(n, found[-1]) > least:
+            found.append(n)
         else:
-            fixed[k] = own[1][0]
-            windows.append(Window(None, own[0]))
-
-    def lay(b: Builder, wires: list[Wire], at: At) -> Sequence[Wire]:
-        axes = [at.notes[dim[k]] if k in dim else fixed[k] for k in range(x.ndim)]
-        return [moved(b, wires[0], axes, primitive.fill)]  # type: ignore[arg-type]
-
-    grid = tuple([ranges[k].sizes for k in order])  # type: ignore[union-attr]
-    box = Local("move", grid, [plan.read(x, windows)], lay, notes, light=True, salt=plan.salt)
-    parts = tuple([grid[dim[k]] if k in dim else (fixed[k].n_out,) for k in range(x.ndim)])
-    space = Tensor([sum(sizes) for sizes in parts], x.space.dtype)
-    return box.result(space, [dim.get(k) for k in range(x.ndim)], parts, lambda asked: copied(plan, primitive, x, asked))
+            found[-1] += n
+    return tuple(found)
 
 
 def _moves(ax: Axis, ranges: Ranges) -> tuple[Ranges, list[Axis]]:
@@ -71,7 +155,7 @@ def _moves(ax: Axis, ranges: Ranges) -> tuple[Ranges, list[Axis]]:
     return Ranges(tuple(starts), tuple(stops)), axes
 
 
-def _sizes(ax: Axis, sizes: Sizes) -> Sizes:
+def moved_sizes(ax: Axis, sizes: Sizes) -> Sizes:
     """How the result is cut: as the argument where it keeps its size, else where the edges of blocks come to lie."""
     if len(sizes) == 1 or not ax.m:
         return (ax.n_out,)

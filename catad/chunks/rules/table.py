@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from catad.category.boxes import Primitive
-from catad.category.spaces import Tensor
-from catad.category.wiring import Wiring
+from catad.category.spaces import Product, Tensor
+from catad.category.wiring import Builder, Wire, Wiring
 from catad.chunks.plan import Plan
 from catad.chunks.wires import Chunked
 
@@ -68,3 +68,10 @@ def plan_of(plan: Plan, wiring: Wiring, arguments: Sequence[Chunked]) -> list[Ch
         made = rule_of(primitive)(plan, primitive, [at[k] for k in ins], wiring.spaces(outs))
         at.update(zip(outs, made, strict=True))
     return [at[k] for k in wiring.outputs]
+
+
+def by_boxes(plan: Plan, ins: Sequence[Chunked], lay: Callable[[Builder, Sequence[Wire]], Sequence[Wire]]) -> list[Chunked]:
+    """What a box does that means some others: each by its rule."""
+    b = Builder()
+    wires = tuple([b.wire(x.space) for x in ins])
+    return plan_of(plan, b.finish(Product(tuple([x.space for x in ins])), wires, tuple(lay(b, wires))), ins)
