@@ -168,13 +168,26 @@ class Plan:
     def cuts(
         self, ins: Sequence[tuple[Chunked, Labels]], whole: Sequence[int], wanted: Mapping[int, Ranges | None]
     ) -> dict[int, Ranges]:
-        """How labels are cut: as those wish who read the results, else as the largest array that has them."""
-        cuts = dict(wanted)
+        """How labels are cut: as those wish who read the results, else as moves the fewest bytes; as the largest array does."""
+        found: dict[int, dict[Ranges, None]] = {}
         for x, labels in sorted(ins, key=lambda one: -one[0].nbytes):
             for sizes, label in zip(x.parts, labels, strict=True):
-                if label is not None and label not in whole and len(sizes) > 1:
-                    cuts.setdefault(label, ranges_of(sizes))
+                if label is not None and label not in whole and label not in wanted and len(sizes) > 1:
+                    found.setdefault(label, {})[ranges_of(sizes)] = None
+        cuts = dict(wanted)
+        for label, ways in found.items():
+            cuts[label] = min(ways, key=lambda ranges: self._moved(ins, label, ranges)) if len(ways) > 1 else next(iter(ways))
         return {label: ranges for label, ranges in cuts.items() if ranges is not None}
+
+    @staticmethod
+    def _moved(ins: Sequence[tuple[Chunked, Labels]], label: int, ranges: Ranges) -> int:
+        """The bytes of arrays that are cut in another way along a label, and cannot be made in this one."""
+        moved = 0
+        for x, labels in ins:
+            if any(k == label and len(sizes) > 1 and ranges_of(sizes) != ranges for sizes, k in zip(x.parts, labels, strict=True)):
+                own = [ranges if k == label else ranges_of(n) if len(n) > 1 else None for n, k in zip(x.parts, labels, strict=True)]
+                moved += x.nbytes if x.again is None or x.again(tuple(own)) is None else 0
+        return moved
 
     def _labelled_again(
         self, box: Local, what: Any, place: int, labels: Labels, cuts: Mapping[int, Ranges], ranges: tuple[Ranges | None, ...]
