@@ -62,6 +62,7 @@ class Plan:
         self.whole: list[Whole] = []
         self.gathered: list[Gathered] = []
         self.unrolled: list[tuple[int, int]] = []
+        self.steps: dict[Chunked, Chunked] = {}  # arrays with an axis of length 1 for a step, and what they are without it
         self.salt = 0  # not 0 inside what is computed again on purpose
         self.salts = 0  # that were given
         self._again: dict[tuple[int, int, Any], tuple[Local, Chunked | None]] = {}

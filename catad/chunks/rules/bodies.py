@@ -27,13 +27,20 @@ Dims = tuple[int, ...]
 class Body:
     """A program on arguments that are cut in some way: the first results are as the first arguments, the states of a loop.
 
-    `natural` are the parts in which steps make the states, and `outer` the boxes of the plan around.
+    A local box makes each of the results; `plain` are the same, but arguments as they stand. `natural` are the parts in which steps make the states, and `outer` the boxes of the plan around.
     """
 
     def __init__(
-        self, plan: Plan, arguments: list[Chunked], results: list[Chunked], natural: list[Parts], outer: set[Local]
+        self,
+        plan: Plan,
+        arguments: list[Chunked],
+        results: list[Chunked],
+        plain: list[Chunked],
+        natural: list[Parts],
+        outer: set[Local],
     ) -> None:
-        self.plan, self.arguments, self.results, self.natural, self.outer = plan, arguments, results, natural, outer
+        self.plan, self.arguments, self.results, self.plain = plan, arguments, results, plain
+        self.natural, self.outer = natural, outer
         self.number = {array: k for k, array in enumerate(arguments)}
 
     def outside(self, array: Chunked) -> bool:
@@ -60,7 +67,8 @@ def body_of(
         finer = [_finer(p, x.parts) for p, x in zip(own[:states], results, strict=False)]
         if finer == own[:states]:
             made = [pinned(sub, x, own[k] if k < states else x.parts) for k, x in enumerate(results)]
-            return Body(sub, arguments, made, [x.parts for x in results[:states]], outer)
+            plain = [x if x.parts == one.parts else one for x, one in zip(results, made, strict=True)]
+            return Body(sub, arguments, made, plain, [x.parts for x in results[:states]], outer)
         own[:states] = finer
 
 

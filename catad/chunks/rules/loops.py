@@ -16,7 +16,7 @@ from catad.chunks.parts import Parts, Ranges, Sizes, Window, blocks_of, bounds, 
 from catad.chunks.plan import Plan, Whole
 from catad.chunks.regions import Node
 from catad.chunks.rules.after_loops import ForAllSteps, Frontier
-from catad.chunks.rules.bodies import Body, Copy, Inner, body_of, boxes_of, grid_of
+from catad.chunks.rules.bodies import Body, Copy, Inner, body_of, boxes_of, grid_of, in_parts
 from catad.chunks.rules.table import rule
 from catad.chunks.wires import At, Chunked, Joined, Local, Read
 from catad.linear.families.reindex import reshaped
@@ -103,8 +103,8 @@ class Loop:
         steps = Steps(plan, self.ins[k + self.g :])
         for i in reversed(range(n)) if self.sweep.reverse else range(n):
             at = dict(zip(body.arguments, [*state, *self.given.values(), *steps.at(i)], strict=True))
-            copy = Copy(plan, body, at, body.results[:k])
-            made = [copy.of(x) for x in body.results]
+            copy = Copy(plan, body, at, body.plain[:k])
+            made = [as_cut(plan, copy.of(x), x.parts) for x in body.plain]
             state, added = made[:k], made[k : k + self.s]
             sums = [plus(plan, *pair) for pair in zip(sums, added, strict=True)] if sums else added
             for own, x in zip(outputs, made[k + self.s :], strict=True):
@@ -121,6 +121,11 @@ def alike(parts: Sequence[Parts]) -> list[Parts]:
     for sizes in [sizes for own in parts for sizes in own if len(sizes) > 1]:
         first.setdefault(sum(sizes), sizes)
     return [tuple([first[sum(sizes)] if len(sizes) > 1 else sizes for sizes in own]) for own in parts]
+
+
+def as_cut(plan: Plan, x: Chunked, parts: Parts) -> Chunked:
+    """An array in some parts."""
+    return x if x.parts == parts else in_parts(plan, x, parts)
 
 
 def plus(plan: Plan, x: Chunked, y: Chunked) -> Chunked:
@@ -157,6 +162,8 @@ class Steps:
                     break
                 start += one.shape[0]
             x, i = one, i - start
+        if x in self.plan.steps:
+            return self.plan.steps[x]
         dims, grid = _grid(x.parts[1:])
         only = None if x.shape[0] == 1 else Window(None, Ranges((i,), (i + 1,)))
         windows = [only, *[None if d is None else blocks_of(d, grid[d]) for d in dims]]
@@ -168,7 +175,9 @@ class Steps:
         dims, grid = _grid(x.parts)
         windows = [None if d is None else blocks_of(d, grid[d]) for d in dims]
         box = Local("output", grid, [Read(x, tuple(windows))], _only, light=True, salt=self.plan.salt)
-        return box.result(Tensor((1, *x.shape), x.space.dtype), (None, *dims), ((1,), *x.parts))
+        made = box.result(Tensor((1, *x.shape), x.space.dtype), (None, *dims), ((1,), *x.parts))
+        self.plan.steps[made] = x
+        return made
 
 
 def _grid(parts: Parts) -> tuple[list[int | None], tuple[Sizes, ...]]:
