@@ -206,31 +206,38 @@ class Layout(NamedTuple):
         self,
         classes: Sequence[Hashable],
         spaces: Sequence[Tensor],
-        reads: Sequence[Read],
+        reads: Mapping[Read, int],
+        offsets: Sequence[int],
         results: Sequence[tuple[Node, int]],
-        ends: Sequence[int],
-        order: Sequence[int],
+        ends: Sequence[int] = (),
     ) -> Laid:
-        """The program of a step at coordinates of some classes, of what it reads, in these spaces, and of the offsets.
+        """A program at coordinates of some classes, of what it is given in these spaces.
 
-        `order` are the places of these in its argument, and `results` boxes, each with the number of one of its results.
+        `reads` and `offsets` say what of that is what it reads, and `results` are boxes, each with the number of one of its results.
         """
         at = [first[number] for first, number in zip(self.first, classes, strict=True)]  # type: ignore[index]
         b = Builder()
         inputs = [b.wire(space) for space in spaces]
-        known = dict(zip(reads, inputs, strict=False))
-        offsets = iter(inputs[len(reads) :])
+        known = {read: inputs[k] for read, k in reads.items()}
+        rest = iter([inputs[k] for k in offsets])
         made: dict[tuple[Node, int], Wire] = {}
         for node in self.inner.nodes:
             own = [at[d] for d in node.dims]
             sizes = tuple([grid[c] for grid, c in zip(node.box.grid, own, strict=True)])
             notes = tuple([None if notes is None else notes[c] for notes, c in zip(node.box.notes, own, strict=True)])
-            numbers = tuple([next(offsets) for _ in node.box.offsets])
+            numbers = tuple([next(rest) for _ in node.box.offsets])
             wires = [known[read] if read in known else made[node_of(read), read.array.place] for read in node.reads()]
             made.update(zip([(node, k) for k in range(len(node.box.writes))], node.box.lay(b, wires, At(sizes, notes, numbers)), strict=True))
         outputs = tuple([made[one] for one in results])
-        given = tuple([inputs[k] for k in order])
-        return laid(b.finish(Product([w.space for w in given]), given, outputs), tuple(ends))
+        return laid(b.finish(Product(tuple(spaces)), tuple(inputs), outputs), tuple(ends))
+
+
+def result_node(x: Chunked, cut: Sequence[int | None] | None = None) -> tuple[Node, int]:
+    """The box that makes an array, with its number among the results; `cut` are the dimensions along which its axes are cut."""
+    assert isinstance(x.source, Local)
+    own = x.source.writes[x.place]
+    dims = {d: dim for d, dim in zip(own, own if cut is None else cut, strict=True) if d is not None}
+    return Node(x.source, tuple([dims[d] for d in range(len(dims))])), x.place  # type: ignore[misc]
 
 
 def node_of(read: Read) -> Node:

@@ -16,7 +16,7 @@ from catad.chunks.parts import Parts, Ranges, Sizes, Window, blocks_of, bounds, 
 from catad.chunks.plan import Plan, Whole
 from catad.chunks.regions import Node
 from catad.chunks.rules.after_loops import ForAllSteps, Frontier
-from catad.chunks.rules.bodies import Body, Copy, Inner, body_of, boxes_of, grid_of, in_parts
+from catad.chunks.rules.bodies import Body, Copy, Inner, body_of, boxes_of, grid_of, in_parts, result_node
 from catad.chunks.rules.table import rule
 from catad.chunks.wires import At, Chunked, Joined, Local, Read
 from catad.linear.families.reindex import reshaped
@@ -319,23 +319,21 @@ class Run:
         k, g = len(self.states), len(self.states) + len(self.given)
         state, given, inputs = wires[:k], [*wires[k:g], *at.offsets], wires[g:]
         each = [Tensor(w.shape[1:], w.dtype) for w in inputs]
-        spaces = [*[w.space for w in wires[:g]], *each, *[w.space for w in at.offsets]]
-        m = g + len(inputs)
-        order = [*range(g), *range(m, len(spaces)), *range(g, m)]
+        spaces = [*[w.space for w in (*state, *given)], *each]
+        places = [*range(g), *range(g + len(at.offsets), len(spaces))]
         reads = [*[self._state(k) for k in self.states], *self.given, *[read for read, _ in self.inputs]]
-        step = self.layout.term(at.notes, spaces, reads, self._results(), (k, len(self.sums), len(self.outputs)), order)
+        step = self.layout.term(
+            at.notes,
+            spaces,
+            dict(zip(reads, places, strict=True)),
+            range(g, g + len(at.offsets)),
+            self._results(),
+            (k, len(self.sums), len(self.outputs)),
+        )
         ends, sums, outputs = looped(b, step, n, (state, given, inputs), self.of.loop.sweep.reverse)
         own = [x for k, x in zip(self.states, ends, strict=True) if k in self.own]
         return [*own, *sums, *outputs]
 
     def _results(self) -> list[tuple[Node, int]]:
-        body, found = self.of.body, []
-        for k in self.states:
-            made, dims = body.results[k], self.inner.states[k]
-            assert isinstance(made.source, Local)
-            own = {d: dim for d, dim in zip(self._dims(made), dims, strict=True) if d is not None}
-            found.append((Node(made.source, tuple([own[d] for d in range(len(own))])), made.place))  # type: ignore[misc]
-        for x in (*self.sums, *self.outputs):
-            assert isinstance(x.source, Local)
-            found.append((Node(x.source, tuple(range(len(x.source.grid)))), x.place))
-        return found
+        states = [result_node(self.of.body.results[k], self.inner.states[k]) for k in self.states]
+        return [*states, *[result_node(x) for x in (*self.sums, *self.outputs)]]
