@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from catad import upward
-from catad.category.spaces import Tensor
+from catad import scalar, upward
+from catad.category.spaces import Product, Tensor
 from catad.chunks.plan import Plan
-from catad.chunks.rules.table import WHOLE, plan_of, rule
-from catad.chunks.wires import Chunked
+from catad.chunks.rules.bodies import grid_of, in_parts
+from catad.chunks.rules.inside import Inside, dims_of, inner_of, program
+from catad.chunks.rules.loops import at_once
+from catad.chunks.rules.table import plan_of, rule
+from catad.chunks.wires import Chunked, Local
 from catad.derivative.functors import Differential, ReverseDifferential
 from catad.linear.batch_by_loop import OneByOne
 from catad.vector.loops.checkpoint import Call
-from catad.vector.loops.loop import Counted
+from catad.vector.loops.either import Choose
+from catad.vector.loops.loop import After, Waiting
+from catad.vector.pointwise.map import mapped
 
-WHOLE[Counted] = "the host reads its condition after each step"
+if TYPE_CHECKING:
+    from catad.category.wiring import Builder, Wire
 
 
 @rule(Call, cut="its own boxes, each by its rule", exchanged="what these exchange; what derivatives compute again is other tasks")
@@ -48,3 +55,107 @@ def _one_by_one(plan: Plan, primitive: OneByOne, ins: Sequence[Chunked], outs: S
 
 def _first(ndim: int) -> Sequence[int | None]:
     return (0, *[None] * (ndim - 1))
+
+
+# -- choices
+
+
+@rule(
+    Choose,
+    cut="lanes, or sides that exchange nothing: each task chooses; else both sides run, and the condition selects",
+    exchanged="what the sides exchange",
+)
+def _chosen(plan: Plan, primitive: Choose, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
+    if not any(x.is_cut for x in ins):
+        return at_once(plan, primitive, ins, outs)
+    if primitive.lanes:
+        return _chosen_by_lanes(plan, primitive, ins, outs)
+    f, g = [program(plan, side, primitive.dom, ins[1:]) for side in (primitive.f, primitive.g)]
+    pairs = [(x, y if y.parts == x.parts else in_parts(g.plan, y, x.parts)) for x, y in zip(f.results, g.results, strict=True)]
+    made = _chosen_inside(plan, primitive, ins, outs, (f, g), pairs)
+    if made is not None:
+        return made
+    sides = [plan_of(plan, upward.program_of(side, primitive.dom)[0].wiring, ins[1:]) for side in (primitive.f, primitive.g)]
+    return [_selected(plan, ins[0], *pair) for pair in zip(*sides, strict=True)]
+
+
+def _chosen_inside(
+    plan: Plan, primitive: Choose, ins: Sequence[Chunked], outs: Sequence[Tensor], bodies: Any, pairs: Sequence[tuple[Chunked, Chunked]]
+) -> Sequence[Chunked] | None:
+    """The choice as a box of tasks that each run one side, a box for each grid of results; None where sides exchange blocks."""
+    grids: dict[Any, list[int]] = {}
+    for k, (x, y) in enumerate(pairs):
+        grid = grid_of(x)
+        if grid is None or grid_of(y) != grid or dims_of(x) != dims_of(y):
+            return None
+        grids.setdefault(grid, []).append(k)
+    found = []
+    for grid, numbers in grids.items():
+        results = [[pairs[k][side] for k in numbers] for side in (0, 1)]
+        inners = [inner_of(body, grid, own) for body, own in zip(bodies, results, strict=True)]
+        if inners[0] is None or inners[1] is None:
+            return None
+        found.append((numbers, results, inners))
+    made: dict[int, Chunked] = {}
+    condition = plan.read(ins[0], ())
+    for numbers, results, inners in found:
+        inside = Inside(plan, ins[1:], inners, [condition])  # type: ignore[arg-type]
+        box = inside.box("choice", results, ((), ()), _choice)
+        for k in numbers:
+            made[k] = box.result(outs[k], dims_of(pairs[k][0]), pairs[k][0].parts)
+    for body in bodies:
+        plan.takes(body.plan)
+    return [made[k] for k in range(len(outs))]
+
+
+def _choice(b: Builder, leaves: list[Wire], terms: list[Any]) -> Sequence[Wire]:
+    return b.add(Choose(terms[0], terms[1], Product([w.space for w in leaves])), leaves[0], *leaves)
+
+
+def _selected(plan: Plan, condition: Chunked, x: Chunked, y: Chunked) -> Chunked:
+    """x where a condition holds, else y."""
+    node = scalar.apply("select", *[scalar.param(k) for k in range(3)])
+    labels = range(x.ndim)
+    found, _ = plan.labelled(
+        "choice",
+        [(condition, ()), (x, labels), (y, labels)],
+        [(x.space, labels)],
+        lambda b, wires, sizes: mapped(b, [node], wires),
+    )
+    return found[0]
+
+
+def _chosen_by_lanes(plan: Plan, primitive: Choose, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
+    """Each task chooses for its lanes; other axes are read whole."""
+    count = len(primitive.lanes)
+
+    def labels(ndim: int) -> list[int | None]:
+        return [k if k < count else None for k in range(ndim)]
+
+    shared = [k > 0 and k - 1 in primitive.shared for k in range(len(ins))]
+
+    def lay(b: Builder, wires: list[Wire], sizes: Any) -> Sequence[Wire]:
+        lanes = tuple([sizes[k] for k in range(count)])
+        return b.add(Choose(primitive.f, primitive.g, primitive.dom, lanes, primitive.shared), *wires)
+
+    own = [(x, [None] * x.ndim if flag else labels(x.ndim)) for x, flag in zip(ins, shared, strict=True)]
+    return plan.labelled("choice", own, [(space, labels(space.ndim)) for space in outs], lay)[0]
+
+
+# -- what waits for other boxes
+
+
+@rule(Waiting, cut="a task for each block, and one for all of them")
+def _waiting(plan: Plan, primitive: Any, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
+    box = Local("wait", (), [plan.read(x, (None,) * x.ndim) for x in ins], lambda b, wires, at: b.add(primitive, *wires), salt=plan.salt)
+    return [box.result(outs[0], ())]
+
+
+@rule(After, cut="along any axis: local")
+def _after(plan: Plan, primitive: After, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
+    lanes = range(ins[0].ndim)
+    made = []
+    for x, space in zip(ins[1:], outs, strict=True):
+        labels = range(x.ndim)
+        made += plan.labelled("after", [(ins[0], lanes), (x, labels)], [(space, labels)], lambda b, wires, sizes: b.add(primitive, *wires))[0]
+    return made
