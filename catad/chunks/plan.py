@@ -62,6 +62,8 @@ class Plan:
         self.whole: list[Whole] = []
         self.gathered: list[Gathered] = []
         self.unrolled: list[tuple[int, int]] = []
+        self.outermost = True
+        self.counts: list[tuple[Any, Chunked]] = []  # while loops, and the numbers of steps that a call waits for
         self.steps: dict[Chunked, Chunked] = {}  # arrays with an axis of length 1 for a step, and what they are without it
         self.salt = 0  # not 0 inside what is computed again on purpose
         self.salts = 0  # that were given
@@ -70,7 +72,7 @@ class Plan:
     def within(self) -> Plan:
         """A plan for what is a part of this one, until `takes` says that it is."""
         made = Plan()
-        made.salt, made.salts = self.salt, self.salts
+        made.salt, made.salts, made.outermost = self.salt, self.salts, False
         return made
 
     def takes(self, part: Plan) -> None:

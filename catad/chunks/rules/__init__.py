@@ -2,6 +2,7 @@
 
 from catad.chunks.rules import affine as affine
 from catad.chunks.rules import bins as bins
+from catad.chunks.rules import bounded as bounded
 from catad.chunks.rules import checks as checks
 from catad.chunks.rules import contractions as contractions
 from catad.chunks.rules import folds as folds
@@ -20,3 +21,4 @@ from catad.chunks.rules import sorting as sorting
 from catad.chunks.rules import transforms as transforms
 from catad.chunks.rules import windows as windows
 from catad.chunks.rules import winners as winners
+from catad.chunks.rules import while_loops as while_loops

@@ -9,6 +9,7 @@ from catad import upward
 from catad.category.spaces import Space
 from catad.category.terms import D
 from catad.chunks.laid import Laid
+from catad.chunks.parts import Parts
 from catad.chunks.plan import Plan
 from catad.chunks.rules.bodies import Body, Inner, body_of, boxes_of, result_node
 from catad.chunks.wires import At, Chunked, Local, Read
@@ -19,10 +20,12 @@ if TYPE_CHECKING:
 Build = Callable[["Builder", "list[Wire]", "list[Laid]"], "Sequence[Wire]"]
 
 
-def program(plan: Plan, term: D, dom: Space, ins: Sequence[Chunked], states: int = 0) -> Body:
-    """A program within a box, planned for the arrays that the box is given."""
+def program(
+    plan: Plan, term: D, dom: Space, ins: Sequence[Chunked], states: int = 0, parts: Sequence[Parts] | None = None
+) -> Body:
+    """A program within a box, planned for the arrays that the box is given, or for others, cut in some way."""
     wiring = upward.program_of(term, dom)[0].wiring
-    return body_of(plan, wiring, [x.parts for x in ins], [None] * len(ins), boxes_of(ins), states)
+    return body_of(plan, wiring, parts or [x.parts for x in ins], [None] * len(ins), boxes_of(ins), states)
 
 
 def inner_of(body: Body, grid: tuple[Any, ...], results: Sequence[Chunked], states: int = 0) -> Inner | None:
@@ -40,15 +43,18 @@ def inner_of(body: Body, grid: tuple[Any, ...], results: Sequence[Chunked], stat
 
 
 class Inside:
-    """Programs that a task runs: what they read, after what is `first`, and how they are laid out."""
+    """Programs that a task runs: what they read, after what is `first`, of this the states, and how they are laid out."""
 
-    def __init__(self, plan: Plan, ins: Sequence[Chunked], inners: Sequence[Inner], first: Sequence[Read] = ()) -> None:
+    def __init__(self, plan: Plan, ins: Sequence[Chunked], inners: Sequence[Inner], first: Sequence[Read] = (), states: int = 0) -> None:
         self.plan, self.inners = plan, inners
         self.reads: dict[Read, int] = {read: k for k, read in enumerate(first)}
         self.places: list[dict[Read, int]] = []
         for inner in inners:
             own = {}
             for read, number in inner.reads.items():
+                if number is not None and number < states:
+                    own[read] = number
+                    continue
                 outer = plan.read(read.array if number is None else ins[number], read.windows)
                 own[read] = self.reads.setdefault(outer, len(self.reads))
             self.places.append(own)

@@ -164,7 +164,7 @@ class Steps:
             x, i = one, i - start
         if x in self.plan.steps:
             return self.plan.steps[x]
-        dims, grid = _grid(x.parts[1:])
+        dims, grid = cut_axes(x.parts[1:])
         only = None if x.shape[0] == 1 else Window(None, Ranges((i,), (i + 1,)))
         windows = [only, *[None if d is None else blocks_of(d, grid[d]) for d in dims]]
         box = Local("step", grid, [self.plan.read(x, windows)], _first, light=True, salt=self.plan.salt)
@@ -172,7 +172,7 @@ class Steps:
 
     def as_one(self, x: Chunked) -> Chunked:
         """An output of a step, with an axis of length 1 for the steps."""
-        dims, grid = _grid(x.parts)
+        dims, grid = cut_axes(x.parts)
         windows = [None if d is None else blocks_of(d, grid[d]) for d in dims]
         box = Local("output", grid, [Read(x, tuple(windows))], _only, light=True, salt=self.plan.salt)
         made = box.result(Tensor((1, *x.shape), x.space.dtype), (None, *dims), ((1,), *x.parts))
@@ -180,7 +180,7 @@ class Steps:
         return made
 
 
-def _grid(parts: Parts) -> tuple[list[int | None], tuple[Sizes, ...]]:
+def cut_axes(parts: Parts) -> tuple[list[int | None], tuple[Sizes, ...]]:
     """A dimension for each cut axis, and their sizes: those of equal parts in the order of the axes, as `Plan.labelled` has them."""
     order = sorted([k for k, sizes in enumerate(parts) if len(sizes) > 1], key=lambda k: (len(parts[k]), ranges_of(parts[k])))
     return [order.index(k) if k in order else None for k in range(len(parts))], tuple([parts[k] for k in order])
