@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 )
 def _counted(plan: Plan, loop: Counted, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
     waits = plan.outermost and not loop.unchecked
-    run = replace(loop, exactness="free" if waits else "bound" if loop.exactness == "lanes" else loop.exactness)
+    run = replace(loop, any_number=True) if waits else loop
+    if loop.exactness == "lanes" and not waits:
+        run = replace(loop, exactness="bound")  # a task has some of the lanes, and counts by itself
     made = at_once(plan, run, ins, outs) if not any(x.is_cut for x in ins) else _local(plan, run, ins, outs)
     if made is None:
         made = plan.on_whole(run, ins, outs, "a step exchanges blocks, and a condition says after each whether there is another")
