@@ -12,7 +12,6 @@ from catad import errors
 from catad.category.wiring import Wiring
 from catad.chunks import options
 from catad.chunks.here import BlockArray
-from catad.chunks import options
 from catad.chunks.lowering import Blocks, Lowered, Runner, lowered
 from catad.chunks.parts import Parts, ranges_of
 from catad.chunks.plan import Plan

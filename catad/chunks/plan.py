@@ -187,8 +187,9 @@ class Plan:
         """The bytes of arrays that are cut in another way along a label, and cannot be made in this one."""
         moved = 0
         for x, labels in ins:
-            if any(k == label and len(sizes) > 1 and ranges_of(sizes) != ranges for sizes, k in zip(x.parts, labels, strict=True)):
-                own = [ranges if k == label else ranges_of(n) if len(n) > 1 else None for n, k in zip(x.parts, labels, strict=True)]
+            axes = list(zip([ranges_of(sizes) if len(sizes) > 1 else None for sizes in x.parts], labels, strict=True))
+            if any(k == label and here is not None and here != ranges for here, k in axes):
+                own = [ranges if k == label else here for here, k in axes]
                 moved += x.nbytes if x.again is None or x.again(tuple(own)) is None else 0
         return moved
 

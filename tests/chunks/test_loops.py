@@ -138,9 +138,11 @@ def test_loops_that_exchange_blocks(name, seed):
     assert not whole
 
 
-@pytest.mark.parametrize("f, args", [LOCAL["LSTM"], EXCHANGING["heat"]])
+@pytest.mark.parametrize("f, args", [LOCAL["LSTM"], EXCHANGING["heat"], EXCHANGING["gradient descent"]])
 def test_loops_on_the_default_engine(f, args):
-    check_chunks(f, *args, cut=rows_cut(1), many=False)
+    cut = [rows_cut(1)(x) for x in args]
+    np.testing.assert_allclose(f(*cut).numpy(), f(*args), rtol=1e-12)
+    np.testing.assert_allclose(ct.grad(f)(*cut).numpy(), ct.grad(f)(*args), rtol=1e-10, atol=1e-14)
 
 
 def test_while_loops_on_whole_arrays_say_so():

@@ -19,6 +19,6 @@ from catad.chunks.rules import scans as scans
 from catad.chunks.rules import segments as segments
 from catad.chunks.rules import sorting as sorting
 from catad.chunks.rules import transforms as transforms
+from catad.chunks.rules import while_loops as while_loops
 from catad.chunks.rules import windows as windows
 from catad.chunks.rules import winners as winners
-from catad.chunks.rules import while_loops as while_loops

@@ -154,7 +154,9 @@ def _degree(node: Node, args: Sequence[bool | None], flags: Sequence[bool]) -> b
 class ForAllSteps(Copy):
     """Boxes that follow a step, for all steps at once: what is `varying` has a leading axis for these."""
 
-    def __init__(self, plan: Plan, body: Body, arguments: Mapping[Chunked, Chunked], varying: Collection[Chunked], size: int) -> None:
+    def __init__(
+        self, plan: Plan, body: Body, arguments: Mapping[Chunked, Chunked], varying: Collection[Chunked], size: int
+    ) -> None:
         super().__init__(plan, body, arguments)
         self.varying, self.size = set(varying), size
 

@@ -6,7 +6,7 @@ all steps on its blocks (`Inner`). Otherwise its boxes are laid out for each ste
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catad.category.spaces import Product, Tensor
@@ -27,7 +27,8 @@ Dims = tuple[int, ...]
 class Body:
     """A program on arguments that are cut in some way: the first results are as the first arguments, the states of a loop.
 
-    A local box makes each of the results; `plain` are the same, but arguments as they stand. `natural` are the parts in which steps make the states, and `outer` the boxes of the plan around.
+    A local box makes each of the results. `plain` are the same, but arguments as they stand. `natural` are the parts in which steps
+    make the states, and `outer` the boxes of the plan around.
     """
 
     def __init__(
@@ -204,7 +205,7 @@ class Layout(NamedTuple):
 
     def term(
         self,
-        classes: Sequence[Hashable],
+        classes: Sequence[Any],
         spaces: Sequence[Tensor],
         reads: Mapping[Read, int],
         offsets: Sequence[int],
@@ -213,9 +214,9 @@ class Layout(NamedTuple):
     ) -> Laid:
         """A program at coordinates of some classes, of what it is given in these spaces.
 
-        `reads` and `offsets` say what of that is what it reads, and `results` are boxes, each with the number of one of its results.
+        `reads` and `offsets` say what of that it reads, and `results` are boxes, each with the number of one of its results.
         """
-        at = [first[number] for first, number in zip(self.first, classes, strict=True)]  # type: ignore[index]
+        at = [first[number] for first, number in zip(self.first, classes, strict=True)]
         b = Builder()
         inputs = [b.wire(space) for space in spaces]
         known = {read: inputs[k] for read, k in reads.items()}
@@ -227,9 +228,16 @@ class Layout(NamedTuple):
             notes = tuple([None if notes is None else notes[c] for notes, c in zip(node.box.notes, own, strict=True)])
             numbers = tuple([next(rest) for _ in node.box.offsets])
             wires = [known[read] if read in known else made[node_of(read), read.array.place] for read in node.reads()]
-            made.update(zip([(node, k) for k in range(len(node.box.writes))], node.box.lay(b, wires, At(sizes, notes, numbers)), strict=True))
+            outs = node.box.lay(b, wires, At(sizes, notes, numbers))
+            made.update({(node, k): wire for k, wire in enumerate(outs)})
         outputs = tuple([made[one] for one in results])
         return laid(b.finish(Product(tuple(spaces)), tuple(inputs), outputs), tuple(ends))
+
+
+def dims_of(x: Chunked) -> tuple[int | None, ...]:
+    """The dimensions along which the axes of an array are cut."""
+    assert isinstance(x.source, Local)
+    return x.source.writes[x.place]
 
 
 def result_node(x: Chunked, cut: Sequence[int | None] | None = None) -> tuple[Node, int]:
@@ -254,7 +262,7 @@ class Copy:
         self.plan, self.body = plan, body
         self.made: dict[Chunked, Chunked] = dict(arguments)
         self._boxes: dict[Local, Local] = {}
-        self._stored = {x.source for x in stored}
+        self._stored = {x.source for x in stored if isinstance(x.source, Local)}
 
     def of(self, array: Chunked) -> Chunked:
         """What an array of the body is there."""

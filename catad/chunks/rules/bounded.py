@@ -1,26 +1,21 @@
 """Loops in bounded memory: of the states of all steps, those are kept at which segments begin.
 
-The pullback takes the steps of a segment again, as tasks of their own, and then goes back through them. So about `memory` states are
-kept, and those of one segment.
+The pullback takes the steps of a segment again, as tasks of their own, and then goes back through them. So about `memory` states
+are kept, and those of one segment.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from catad.category.cartesian import fork, it, proj
 from catad.category.spaces import Product, Tensor, Unit
-from catad.chunks.parts import Ranges, Window, blocks_of
 from catad.chunks.plan import Plan
-from catad.chunks.rules.loops import cut_axes, joined, plus
+from catad.chunks.rules.loops import joined, plus, steps_of
 from catad.chunks.rules.table import rule, rule_of
-from catad.chunks.wires import At, Chunked, Joined, Local
+from catad.chunks.wires import Chunked
 from catad.vector.loops.revolve import BoundedLoop, BoundedPullback
 from catad.vector.loops.sweep_map import Sweep, stacked
-
-if TYPE_CHECKING:
-    from catad.category.wiring import Builder, Wire
 
 
 @rule(BoundedLoop, cut="as the loop without a bound", exchanged="what its steps exchange")
@@ -97,19 +92,3 @@ class _Pullback:
 
     def _steps(self, arrays: Sequence[Chunked], ends: tuple[int, int]) -> list[Chunked]:
         return [steps_of(self.plan, x, *ends) for x in arrays]
-
-
-def steps_of(plan: Plan, x: Chunked, start: int, stop: int) -> Chunked:
-    """Some steps of an array with an axis for the steps."""
-    if (start, stop) == (0, x.shape[0]):
-        return x
-    if isinstance(x.source, Joined) and x.source.axis == 0 and all(one.shape[0] == 1 for one in x.source.arrays):
-        return joined(x.source.arrays[start:stop])
-    dims, grid = cut_axes(x.parts[1:])
-    windows = [Window(None, Ranges((start,), (stop,))), *[None if d is None else blocks_of(d, grid[d]) for d in dims]]
-    box = Local("steps", grid, [plan.read(x, windows)], _same, light=True, salt=plan.salt)
-    return box.result(Tensor((stop - start, *x.shape[1:]), x.space.dtype), (None, *dims), ((stop - start,), *x.parts[1:]))
-
-
-def _same(b: Builder, wires: list[Wire], at: At) -> Sequence[Wire]:
-    return wires

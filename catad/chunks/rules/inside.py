@@ -43,9 +43,11 @@ def inner_of(body: Body, grid: tuple[Any, ...], results: Sequence[Chunked], stat
 
 
 class Inside:
-    """Programs that a task runs: what they read, after what is `first`, of this the states, and how they are laid out."""
+    """Programs that a task runs: what they read, after what is `first`, the states among it, and how they are laid out."""
 
-    def __init__(self, plan: Plan, ins: Sequence[Chunked], inners: Sequence[Inner], first: Sequence[Read] = (), states: int = 0) -> None:
+    def __init__(
+        self, plan: Plan, ins: Sequence[Chunked], inners: Sequence[Inner], first: Sequence[Read] = (), states: int = 0
+    ) -> None:
         self.plan, self.inners = plan, inners
         self.reads: dict[Read, int] = {read: k for k, read in enumerate(first)}
         self.places: list[dict[Read, int]] = []
@@ -79,10 +81,3 @@ class Inside:
 
         offsets = [one for layout in layouts for one in layout.offsets]
         return Local(name, grid, list(self.reads), lay, notes, offsets, salt=self.plan.salt, stored=True)
-
-
-def dims_of(x: Chunked) -> tuple[int | None, ...]:
-    """The dimensions along which the axes of an array are cut."""
-    assert isinstance(x.source, Local)
-    return x.source.writes[x.place]
-

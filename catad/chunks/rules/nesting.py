@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from catad import scalar, upward
 from catad.category.spaces import Product, Tensor
 from catad.chunks.plan import Plan
-from catad.chunks.rules.bodies import grid_of, in_parts
-from catad.chunks.rules.inside import Inside, dims_of, inner_of, program
+from catad.chunks.rules.bodies import Body, dims_of, grid_of, in_parts
+from catad.chunks.rules.inside import Inside, inner_of, program
 from catad.chunks.rules.loops import at_once
 from catad.chunks.rules.table import plan_of, rule
 from catad.chunks.wires import Chunked, Local
@@ -72,7 +72,7 @@ def _chosen(plan: Plan, primitive: Choose, ins: Sequence[Chunked], outs: Sequenc
         return _chosen_by_lanes(plan, primitive, ins, outs)
     f, g = [program(plan, side, primitive.dom, ins[1:]) for side in (primitive.f, primitive.g)]
     pairs = [(x, y if y.parts == x.parts else in_parts(g.plan, y, x.parts)) for x, y in zip(f.results, g.results, strict=True)]
-    made = _chosen_inside(plan, primitive, ins, outs, (f, g), pairs)
+    made = _chosen_inside(plan, ins, outs, (f, g), pairs)
     if made is not None:
         return made
     sides = [plan_of(plan, upward.program_of(side, primitive.dom)[0].wiring, ins[1:]) for side in (primitive.f, primitive.g)]
@@ -80,7 +80,7 @@ def _chosen(plan: Plan, primitive: Choose, ins: Sequence[Chunked], outs: Sequenc
 
 
 def _chosen_inside(
-    plan: Plan, primitive: Choose, ins: Sequence[Chunked], outs: Sequence[Tensor], bodies: Any, pairs: Sequence[tuple[Chunked, Chunked]]
+    plan: Plan, ins: Sequence[Chunked], outs: Sequence[Tensor], bodies: Sequence[Body], pairs: Sequence[tuple[Chunked, Chunked]]
 ) -> Sequence[Chunked] | None:
     """The choice as a box of tasks that each run one side, a box for each grid of results; None where sides exchange blocks."""
     grids: dict[Any, list[int]] = {}
@@ -147,7 +147,8 @@ def _chosen_by_lanes(plan: Plan, primitive: Choose, ins: Sequence[Chunked], outs
 
 @rule(Waiting, cut="a task for each block, and one for all of them")
 def _waiting(plan: Plan, primitive: Any, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
-    box = Local("wait", (), [plan.read(x, (None,) * x.ndim) for x in ins], lambda b, wires, at: b.add(primitive, *wires), salt=plan.salt)
+    reads = [plan.read(x, (None,) * x.ndim) for x in ins]
+    box = Local("wait", (), reads, lambda b, wires, at: b.add(primitive, *wires), salt=plan.salt)
     return [box.result(outs[0], ())]
 
 
@@ -157,5 +158,6 @@ def _after(plan: Plan, primitive: After, ins: Sequence[Chunked], outs: Sequence[
     made = []
     for x, space in zip(ins[1:], outs, strict=True):
         labels = range(x.ndim)
-        made += plan.labelled("after", [(ins[0], lanes), (x, labels)], [(space, labels)], lambda b, wires, sizes: b.add(primitive, *wires))[0]
+        own = [(ins[0], lanes), (x, labels)]
+        made += plan.labelled("after", own, [(space, labels)], lambda b, wires, sizes: b.add(primitive, *wires))[0]
     return made

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from catad.category.spaces import Product, Tensor, Unit
 from catad.chunks.parts import Ranges, Window, blocks_of
 from catad.chunks.plan import Plan
-from catad.chunks.rules.bodies import Body, Inner, grid_of
-from catad.chunks.rules.inside import Inside, dims_of, inner_of, program
+from catad.chunks.rules.bodies import Body, Inner, dims_of, grid_of
+from catad.chunks.rules.inside import Inside, inner_of, program
 from catad.chunks.rules.loops import at_once
 from catad.chunks.rules.table import rule
 from catad.chunks.wires import At, Chunked, Local, Read
@@ -82,9 +82,8 @@ def _on_blocks(loop: Counted, k: int, spaces: Sequence[Tensor], terms: Sequence[
     state, given = Product(tuple(spaces[:k])), Product(tuple(spaces[k:]))
     _, sums, output = terms[0].spaces(Product((state, given))).factors
     lanes = terms[1].spaces(Product((state, given))).shape
-    return replace(
-        loop, body=terms[0], test=terms[1], step=terms[2], state=state, given=given, input=Unit, sums=sums, output=output, lanes=lanes
-    )
+    spaces_of = {"state": state, "given": given, "input": Unit, "sums": sums, "output": output}
+    return replace(loop, body=terms[0], test=terms[1], step=terms[2], lanes=lanes, **spaces_of)
 
 
 def _windows(body: Body, dims: Sequence[Sequence[int | None]]) -> list[tuple[Window | None, ...]]:
