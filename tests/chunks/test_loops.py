@@ -6,11 +6,10 @@ import pytest
 from dask.callbacks import Callback
 
 import catad as ct
-from catad.chunks.engine import InBlocks
 from catad.chunks.here import blocked
 from catad.testing import check_chunks
-from catad.testing.chunks import random_parts
-from tests.chunks.whole_boxes import whole_boxes
+from catad.testing.chunks import random_parts, whole
+from tests.chunks.plans import plans, ran_whole
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=12)
@@ -124,42 +123,39 @@ def rows_cut(seed):
 @pytest.mark.parametrize("name", LOCAL)
 def test_loops_that_exchange_nothing_run_block_by_block(name, seed):
     f, args = LOCAL[name]
-    with ct.use_engine("reference"), whole_boxes() as whole:
+    with ct.use_engine("reference"), plans() as made:
         check_chunks(f, *args, cut=rows_cut(seed))
-    assert not whole
+    assert not ran_whole(made)
 
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("name", EXCHANGING)
 def test_loops_that_exchange_blocks(name, seed):
     f, args = EXCHANGING[name]
-    with ct.use_engine("reference"), whole_boxes() as whole:
+    with ct.use_engine("reference"), plans() as made:
         check_chunks(f, *args, seed=seed)
-    assert not whole
+    assert not ran_whole(made)
 
 
 @pytest.mark.parametrize("f, args", [LOCAL["LSTM"], EXCHANGING["heat"], EXCHANGING["gradient descent"]])
 def test_loops_on_the_default_engine(f, args):
-    cut = [rows_cut(1)(x) for x in args]
-    np.testing.assert_allclose(f(*cut).numpy(), f(*args), rtol=1e-12)
-    np.testing.assert_allclose(ct.grad(f)(*cut).numpy(), ct.grad(f)(*args), rtol=1e-10, atol=1e-14)
+    cut, both = [rows_cut(1)(x) for x in args], ct.value_and_grad(f)
+    for found, expected in zip(whole(both(*cut)), whole(both(*args)), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-14)
 
 
 def test_while_loops_on_whole_arrays_say_so():
     f = ct.while_loop(ct.sum() >> ct.map(lambda s: s > 1.0), ct.map(lambda x: x * 0.7))
-    with ct.use_engine("reference"), whole_boxes() as whole:
+    with ct.use_engine("reference"), plans() as made:
         check_chunks(f, 9 * np.abs(X), seed=1)
-    assert whole == {"Counted"}
+    assert ran_whole(made) == {"Counted"}
 
 
 def planned(f, x, parts):
     """The last plan that a call makes."""
-    plans = []
-    made = InBlocks._plan
-    with pytest.MonkeyPatch.context() as patch, ct.use_engine("reference"):
-        patch.setattr(InBlocks, "_plan", lambda self, parts: plans.append(made(self, parts)) or plans[-1])
+    with ct.use_engine("reference"), plans() as made:
         f(blocked(x, parts))
-    return plans[-1]
+    return made[-1]
 
 
 def tasks(plan):

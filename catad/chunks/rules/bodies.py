@@ -27,8 +27,8 @@ Dims = tuple[int, ...]
 class Body:
     """A program on arguments that are cut in some way: the first results are as the first arguments, the states of a loop.
 
-    A local box makes each of the results. `plain` are the same, but arguments as they stand. `natural` are the parts in which steps
-    make the states, and `outer` the boxes of the plan around.
+    A local box makes each of the results. `plain` are the same, but arguments as they stand. `natural` are the parts in which
+    steps make the states, and `outer` the boxes of the plan around.
     """
 
     def __init__(
