@@ -137,11 +137,35 @@ def test_loops_that_exchange_blocks(name, seed):
     assert not ran_whole(made)
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+def test_loops_whose_inputs_are_cut_along_the_steps(reverse):
+    def step(state, w, u):
+        state = np.tanh(state @ w + u)
+        return state, (np.sum(state, axis=0), np.sum(state * u))
+
+    cells = ct.sweep(step, 4, reverse=reverse)
+
+    def cut(array):
+        return blocked(array, tuple([{7: (3, 4), 4: (1, 0, 2, 1)}.get(n, (n,)) for n in array.shape]))
+
+    with ct.use_engine("reference"), plans() as made:
+        check_chunks(cells, ROWS, WEIGHTS, INPUTS, cut=cut)
+    assert not ran_whole(made) and not any(one.plan.unrolled for one in made)
+
+
 @pytest.mark.parametrize("f, args", [LOCAL["LSTM"], EXCHANGING["heat"], EXCHANGING["gradient descent"]])
 def test_loops_on_the_default_engine(f, args):
     cut, both = [rows_cut(1)(x) for x in args], ct.value_and_grad(f)
     for found, expected in zip(whole(both(*cut)), whole(both(*args)), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-14)
+
+
+@pytest.mark.parametrize("f", [ct.iterate(ct.sin >> ct.square, 3), ct.iterate(heat, 3), ct.iterate(means, 2)])
+def test_numbers_that_are_not_finite(f):
+    x = X.copy()
+    x[2], x[7] = np.nan, np.inf
+    with ct.use_engine("reference"), np.errstate(all="ignore"):
+        check_chunks(f, x, seed=3)
 
 
 def test_while_loops_on_whole_arrays_say_so():
@@ -175,6 +199,8 @@ def test_one_task_a_chunk_and_step_where_steps_exchange_halos():
         assert tasks(plan) == 4 * steps
         assert tasks(other) <= 8 * steps + 4
         assert plan.plan.unrolled[0][0] == steps
+    said = str(f.plan_chunks(blocked(np.ones(40), ((10,) * 4,))))
+    assert f"step by step, since its steps exchange blocks: {steps} steps" in said
 
 
 def test_programs_do_not_grow_with_steps_or_chunks():

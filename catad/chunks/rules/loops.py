@@ -129,7 +129,8 @@ def plus(plan: Plan, x: Chunked, y: Chunked) -> Chunked:
     """The sum of two arrays that are cut alike."""
     dims, grid = cut_axes(x.parts)
     windows = tuple([None if d is None else blocks_of(d, grid[d]) for d in dims])
-    return Local("sum", grid, [Read(x, windows), Read(y, windows)], _added, light=True, salt=plan.salt).result(x.space, dims, x.parts)
+    box = Local("sum", grid, [Read(x, windows), Read(y, windows)], _added, light=True, salt=plan.salt)
+    return box.result(x.space, dims, x.parts)
 
 
 def _added(b: Builder, wires: list[Wire], at: At) -> Sequence[Wire]:

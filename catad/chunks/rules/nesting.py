@@ -11,10 +11,11 @@ from catad.chunks.plan import Plan
 from catad.chunks.rules.bodies import Body, dims_of, grid_of, in_parts
 from catad.chunks.rules.inside import Inside, inner_of, program
 from catad.chunks.rules.loops import at_once
-from catad.chunks.rules.table import plan_of, rule
+from catad.chunks.rules.table import WHOLE, plan_of, rule
 from catad.chunks.wires import Chunked, Local
 from catad.derivative.functors import Differential, ReverseDifferential
 from catad.linear.batch_by_loop import OneByOne
+from catad.vector.folds.entry_sum import Summed
 from catad.vector.loops.checkpoint import Call
 from catad.vector.loops.either import Choose
 from catad.vector.loops.loop import After, Waiting
@@ -22,6 +23,9 @@ from catad.vector.pointwise.map import mapped
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
+
+
+WHOLE[Summed] = "the number of its terms is in the data"
 
 
 @rule(Call, cut="its own boxes, each by its rule", exchanged="what these exchange; what derivatives compute again is other tasks")
