@@ -1,4 +1,4 @@
-"""What a user allows programs on arrays in chunks to do: `ct.chunking`."""
+"""What a user allows programs on arrays in chunks to do: `ct.chunking`, `ct.no_waiting`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from contextvars import ContextVar
 
 from catad import errors
 
+REPLICATED = 64 * 2**20
+"""The bytes of an array without chunks that each worker may be sent."""
 _waits: ContextVar[bool] = ContextVar("waits", default=True)
 _whole: ContextVar[int] = ContextVar("whole", default=2**30)
 

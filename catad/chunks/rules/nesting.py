@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from catad import scalar, upward
 from catad.category.spaces import Product, Tensor
-from catad.chunks.plan import Plan
+from catad.chunks.plan import Labels, Plan
 from catad.chunks.rules.bodies import Body, dims_of, grid_of, in_parts
+from catad.chunks.rules.contractions import added
 from catad.chunks.rules.inside import Inside, inner_of, program
 from catad.chunks.rules.loops import at_once
-from catad.chunks.rules.table import WHOLE, plan_of, rule
-from catad.chunks.wires import Chunked, Local
+from catad.chunks.rules.table import WHOLE, local, plan_of, rule
+from catad.chunks.wires import Chunked
 from catad.derivative.functors import Differential, ReverseDifferential
-from catad.linear.batch_by_loop import OneByOne
 from catad.vector.folds.entry_sum import Summed
 from catad.vector.loops.checkpoint import Call
 from catad.vector.loops.either import Choose
-from catad.vector.loops.loop import After, Waiting
+from catad.vector.loops.loop import After, Ran
 from catad.vector.pointwise.map import mapped
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
 
-
-WHOLE[Summed] = "the number of its terms is in the data"
+WHOLE[Summed] = "how many terms it adds is known only when it runs"
 
 
 @rule(Call, cut="its own boxes, each by its rule", exchanged="what these exchange; what derivatives compute again is other tasks")
@@ -44,21 +44,6 @@ def _called(plan: Plan, primitive: Call, ins: Sequence[Chunked], outs: Sequence[
 def _is_again(primitive: Call) -> bool:
     """Whether a call computes again what one before it has computed: the derivative of a checkpoint."""
     return isinstance(primitive.f, (Differential, ReverseDifferential))
-
-
-@rule(OneByOne, cut="along axis 0: local")
-def _one_by_one(plan: Plan, primitive: OneByOne, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
-    found, _ = plan.labelled(
-        "one by one",
-        [(x, _first(x.ndim)) for x in ins],
-        [(space, _first(space.ndim)) for space in outs],
-        lambda b, wires, sizes: b.add(OneByOne(primitive.one, sizes[0]), *wires),
-    )
-    return found
-
-
-def _first(ndim: int) -> Sequence[int | None]:
-    return (0, *[None] * (ndim - 1))
 
 
 # -- choices
@@ -130,38 +115,34 @@ def _selected(plan: Plan, condition: Chunked, x: Chunked, y: Chunked) -> Chunked
 
 
 def _chosen_by_lanes(plan: Plan, primitive: Choose, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
-    """Each task chooses for its lanes; other axes are read whole."""
-    count = len(primitive.lanes)
+    """Each task chooses for its lanes."""
+    lanes = len(primitive.lanes)
 
-    def labels(ndim: int) -> list[int | None]:
-        return [k if k < count else None for k in range(ndim)]
+    def labels(shape: Sequence[int], has_lanes: bool) -> Labels:
+        return [k if has_lanes and k < lanes else None for k in range(len(shape))]
 
-    shared = [k > 0 and k - 1 in primitive.shared for k in range(len(ins))]
+    def lay(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
+        return b.add(replace(primitive, lanes=tuple([sizes[k] for k in range(lanes)])), *wires)
 
-    def lay(b: Builder, wires: list[Wire], sizes: Any) -> Sequence[Wire]:
-        lanes = tuple([sizes[k] for k in range(count)])
-        return b.add(Choose(primitive.f, primitive.g, primitive.dom, lanes, primitive.shared), *wires)
-
-    own = [(x, [None] * x.ndim if flag else labels(x.ndim)) for x, flag in zip(ins, shared, strict=True)]
-    return plan.labelled("choice", own, [(space, labels(space.ndim)) for space in outs], lay)[0]
+    given = [(x, labels(x.shape, at == 0 or at - 1 not in primitive.shared)) for at, x in enumerate(ins)]
+    made = [(space, labels(space.shape, True)) for space in outs]
+    return local(plan, primitive, given, made, "lanes choose by themselves, and each needs all of its argument", lay)
 
 
 # -- what waits for other boxes
 
 
-@rule(Waiting, cut="a task for each block, and one for all of them")
-def _waiting(plan: Plan, primitive: Any, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
-    reads = [plan.read(x, (None,) * x.ndim) for x in ins]
-    box = Local("wait", (), reads, lambda b, wires, at: b.add(primitive, *wires), salt=plan.salt)
-    return [box.result(outs[0], ())]
-
-
-@rule(After, cut="along any axis: local")
+@rule(After, cut="along any axis: local", exchanged="the number for which it waits")
 def _after(plan: Plan, primitive: After, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
-    lanes = range(ins[0].ndim)
-    made = []
+    count, found = ins[0], list[Chunked]()
     for x, space in zip(ins[1:], outs, strict=True):
         labels = range(x.ndim)
-        own = [(ins[0], lanes), (x, labels)]
-        made += plan.labelled("after", own, [(space, labels)], lambda b, wires, sizes: b.add(primitive, *wires))[0]
-    return made
+        given = [(count, labels[: count.ndim]), (x, labels)]
+        found += plan.labelled("after", given, [(space, labels)], lambda b, wires, sizes: b.add(primitive, *wires), light=True)[0]
+    return found
+
+
+@rule(Ran, cut="along any axis: local", exchanged="a number of each block, in a tree")
+def _ran(plan: Plan, primitive: Ran, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
+    lay = plan.labelled("ran", [(ins[0], range(ins[0].ndim))], [(outs[0], ())], lambda b, wires, sizes: b.add(primitive, *wires))
+    return plan.combined("all ran", lay[0], added, lay[1])
