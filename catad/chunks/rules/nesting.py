@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from catad import scalar, upward
-from catad.category.spaces import Product, Tensor
+from catad.category.constant import Constant
+from catad.category.spaces import Product, Space, Tensor
+from catad.category.terms import D
 from catad.chunks.plan import Labels, Plan
 from catad.chunks.rules.bodies import Body, dims_of, grid_of, in_parts
 from catad.chunks.rules.contractions import added
@@ -16,15 +18,23 @@ from catad.chunks.rules.loops import at_once
 from catad.chunks.rules.table import WHOLE, local, plan_of, rule
 from catad.chunks.wires import Chunked
 from catad.derivative.functors import Differential, ReverseDifferential
+from catad.linear.families.contract import Contract
+from catad.linear.families.reindex import Reshaped, StridedCopy
 from catad.vector.folds.entry_sum import Summed
+from catad.vector.folds.fold import Fold
 from catad.vector.loops.checkpoint import Call
 from catad.vector.loops.either import Choose
-from catad.vector.loops.loop import After, Ran
-from catad.vector.pointwise.map import mapped
+from catad.vector.loops.loop import After, Counted, Ran
+from catad.vector.loops.sweep_map import Sweep
+from catad.vector.pointwise.generate import Iota
+from catad.vector.pointwise.map import Map, mapped
+from catad.vector.scans.scan import Scan
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
 
+HARMLESS = (Constant, Contract, Fold, Iota, Map, Reshaped, Scan, StridedCopy)
+"""Boxes that may run on numbers for which they are not meant."""
 WHOLE[Summed] = "how many terms it adds is known only when it runs"
 
 
@@ -64,6 +74,9 @@ def _chosen(plan: Plan, primitive: Choose, ins: Sequence[Chunked], outs: Sequenc
     made = _chosen_inside(plan, ins, outs, (f, g), pairs)
     if made is not None:
         return made
+    if not all(_may_run(side, primitive.dom) for side in (primitive.f, primitive.g)):
+        because = "its sides exchange blocks, and one of them may fail or not end where the other is chosen"
+        return plan.on_whole(primitive, ins, outs, because)
     sides = [plan_of(plan, upward.program_of(side, primitive.dom)[0].wiring, ins[1:]) for side in (primitive.f, primitive.g)]
     return [_selected(plan, ins[0], *pair) for pair in zip(*sides, strict=True)]
 
@@ -95,6 +108,17 @@ def _chosen_inside(
     for body in bodies:
         plan.takes(body.plan)
     return [made[k] for k in range(len(outs))]
+
+
+def _may_run(side: D, dom: Space) -> bool:
+    """Whether a side does no harm where it is not chosen: it raises no error, ends, and shows nothing."""
+    for box in upward.program_of(side, dom)[0].wiring.boxes:
+        if isinstance(box.primitive, (Call, Sweep)) and not isinstance(box.primitive, Counted):
+            if not all(_may_run(term, space) for _, term, space in box.primitive.programs()):
+                return False
+        elif not isinstance(box.primitive, HARMLESS):
+            return False
+    return True
 
 
 def _choice(b: Builder, leaves: list[Wire], terms: list[Any]) -> Sequence[Wire]:
