@@ -61,7 +61,7 @@ def _is_again(primitive: Call) -> bool:
 
 @rule(
     Choose,
-    cut="lanes, or sides that exchange nothing: each task chooses; else both sides run, and the condition selects",
+    cut="lanes, or sides that exchange nothing: each task chooses; else both run if that does no harm; else whole arrays",
     exchanged="what the sides exchange",
 )
 def _chosen(plan: Plan, primitive: Choose, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
