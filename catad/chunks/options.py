@@ -1,4 +1,4 @@
-"""What a user allows programs on arrays in chunks to do: `ct.chunking`."""
+"""What a user allows programs on arrays in chunks to do: `ct.chunking`, `ct.no_waiting`."""
 
 from __future__ import annotations
 

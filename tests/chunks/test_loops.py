@@ -168,6 +168,13 @@ def test_numbers_that_are_not_finite(f):
         check_chunks(f, x, seed=3)
 
 
+def test_a_side_that_is_not_chosen_raises_nothing():
+    f = ct.choose(positive, lambda x: x - np.mean(x), lambda x: x[np.array([40]) + np.argmax(x * 0.0)] + x)
+    with ct.use_engine("reference"), plans() as made:
+        check_chunks(f, np.abs(X), seed=1)
+    assert ran_whole(made) <= {"Choose"}
+
+
 def test_while_loops_on_whole_arrays_say_so():
     f = ct.while_loop(ct.sum() >> ct.map(lambda s: s > 1.0), ct.map(lambda x: x * 0.7))
     with ct.use_engine("reference"), plans() as made:

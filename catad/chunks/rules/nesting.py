@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from catad import scalar, upward
-from catad.category.spaces import Product, Tensor
-from catad.chunks.plan import Plan
+from catad.category.constant import Constant
+from catad.category.spaces import Product, Space, Tensor
+from catad.category.terms import D
+from catad.chunks.plan import Labels, Plan
 from catad.chunks.rules.bodies import Body, dims_of, grid_of, in_parts
 from catad.chunks.rules.contractions import added
 from catad.chunks.rules.inside import Inside, inner_of, program
 from catad.chunks.rules.loops import at_once
-from catad.chunks.rules.table import WHOLE, plan_of, rule
+from catad.chunks.rules.table import WHOLE, local, plan_of, rule
 from catad.chunks.wires import Chunked
 from catad.derivative.functors import Differential, ReverseDifferential
+from catad.linear.families.contract import Contract
+from catad.linear.families.reindex import Reshaped, StridedCopy
 from catad.vector.folds.entry_sum import Summed
+from catad.vector.folds.fold import Fold
 from catad.vector.loops.checkpoint import Call
 from catad.vector.loops.either import Choose
-from catad.vector.loops.loop import After, Ran
-from catad.vector.pointwise.map import mapped
+from catad.vector.loops.loop import After, Counted, Ran
+from catad.vector.loops.sweep_map import Sweep
+from catad.vector.pointwise.generate import Iota
+from catad.vector.pointwise.map import Map, mapped
+from catad.vector.scans.scan import Scan
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
 
-
-WHOLE[Summed] = "the number of its terms is in the data"
+HARMLESS = (Constant, Contract, Fold, Iota, Map, Reshaped, Scan, StridedCopy)
+"""Boxes that may run on numbers for which they are not meant."""
+WHOLE[Summed] = "how many terms it adds is known only when it runs"
 
 
 @rule(Call, cut="its own boxes, each by its rule", exchanged="what these exchange; what derivatives compute again is other tasks")
@@ -51,7 +61,7 @@ def _is_again(primitive: Call) -> bool:
 
 @rule(
     Choose,
-    cut="lanes, or sides that exchange nothing: each task chooses; else both sides run, and the condition selects",
+    cut="lanes, or sides that exchange nothing: each task chooses; else both run if that does no harm; else whole arrays",
     exchanged="what the sides exchange",
 )
 def _chosen(plan: Plan, primitive: Choose, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
@@ -64,6 +74,9 @@ def _chosen(plan: Plan, primitive: Choose, ins: Sequence[Chunked], outs: Sequenc
     made = _chosen_inside(plan, ins, outs, (f, g), pairs)
     if made is not None:
         return made
+    if not all(_may_run(side, primitive.dom) for side in (primitive.f, primitive.g)):
+        because = "its sides exchange blocks, and one of them may fail or not end where the other is chosen"
+        return plan.on_whole(primitive, ins, outs, because)
     sides = [plan_of(plan, upward.program_of(side, primitive.dom)[0].wiring, ins[1:]) for side in (primitive.f, primitive.g)]
     return [_selected(plan, ins[0], *pair) for pair in zip(*sides, strict=True)]
 
@@ -97,6 +110,17 @@ def _chosen_inside(
     return [made[k] for k in range(len(outs))]
 
 
+def _may_run(side: D, dom: Space) -> bool:
+    """Whether a side does no harm where it is not chosen: it raises no error, ends, and shows nothing."""
+    for box in upward.program_of(side, dom)[0].wiring.boxes:
+        if isinstance(box.primitive, (Call, Sweep)) and not isinstance(box.primitive, Counted):
+            if not all(_may_run(term, space) for _, term, space in box.primitive.programs()):
+                return False
+        elif not isinstance(box.primitive, HARMLESS):
+            return False
+    return True
+
+
 def _choice(b: Builder, leaves: list[Wire], terms: list[Any]) -> Sequence[Wire]:
     return b.add(Choose(terms[0], terms[1], Product([w.space for w in leaves])), leaves[0], *leaves)
 
@@ -115,38 +139,34 @@ def _selected(plan: Plan, condition: Chunked, x: Chunked, y: Chunked) -> Chunked
 
 
 def _chosen_by_lanes(plan: Plan, primitive: Choose, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
-    """Each task chooses for its lanes; other axes are read whole."""
-    count = len(primitive.lanes)
+    """Each task chooses for its lanes."""
+    lanes = len(primitive.lanes)
 
-    def labels(ndim: int) -> list[int | None]:
-        return [k if k < count else None for k in range(ndim)]
+    def labels(shape: Sequence[int], has_lanes: bool) -> Labels:
+        return [k if has_lanes and k < lanes else None for k in range(len(shape))]
 
-    shared = [k > 0 and k - 1 in primitive.shared for k in range(len(ins))]
+    def lay(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
+        return b.add(replace(primitive, lanes=tuple([sizes[k] for k in range(lanes)])), *wires)
 
-    def lay(b: Builder, wires: list[Wire], sizes: Any) -> Sequence[Wire]:
-        lanes = tuple([sizes[k] for k in range(count)])
-        return b.add(Choose(primitive.f, primitive.g, primitive.dom, lanes, primitive.shared), *wires)
-
-    own = [(x, [None] * x.ndim if flag else labels(x.ndim)) for x, flag in zip(ins, shared, strict=True)]
-    return plan.labelled("choice", own, [(space, labels(space.ndim)) for space in outs], lay)[0]
+    given = [(x, labels(x.shape, at == 0 or at - 1 not in primitive.shared)) for at, x in enumerate(ins)]
+    made = [(space, labels(space.shape, True)) for space in outs]
+    return local(plan, primitive, given, made, "lanes choose by themselves, and each needs all of its argument", lay)
 
 
 # -- what waits for other boxes
 
 
-@rule(Ran, cut="along any axis: local", exchanged="a number of each block, in a tree")
-def _ran(plan: Plan, primitive: Ran, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
-    own = [(ins[0], range(ins[0].ndim))]
-    found, axes = plan.labelled("ran", own, [(outs[0], ())], lambda b, wires, sizes: b.add(primitive, *wires))
-    return plan.combined("all ran", found, added, axes)
-
-
-@rule(After, cut="along any axis: local")
+@rule(After, cut="along any axis: local", exchanged="the number for which it waits")
 def _after(plan: Plan, primitive: After, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
-    lanes = range(ins[0].ndim)
-    made = []
+    count, found = ins[0], list[Chunked]()
     for x, space in zip(ins[1:], outs, strict=True):
         labels = range(x.ndim)
-        own = [(ins[0], lanes), (x, labels)]
-        made += plan.labelled("after", own, [(space, labels)], lambda b, wires, sizes: b.add(primitive, *wires))[0]
-    return made
+        given = [(count, labels[: count.ndim]), (x, labels)]
+        found += plan.labelled("after", given, [(space, labels)], lambda b, wires, sizes: b.add(primitive, *wires), light=True)[0]
+    return found
+
+
+@rule(Ran, cut="along any axis: local", exchanged="a number of each block, in a tree")
+def _ran(plan: Plan, primitive: Ran, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
+    lay = plan.labelled("ran", [(ins[0], range(ins[0].ndim))], [(outs[0], ())], lambda b, wires, sizes: b.add(primitive, *wires))
+    return plan.combined("all ran", lay[0], added, lay[1])
