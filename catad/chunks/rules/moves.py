@@ -77,8 +77,16 @@ def cut_like(sizes: Sequence[Sizes]) -> list[Ranges | None]:
 
 @rule(StridedCopy, cut="along any axis: local, from the positions that a block shows", exchanged="what lies in other blocks")
 def _copied(plan: Plan, primitive: StridedCopy, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
-    sizes = [moved_sizes(ax, own) for ax, own in zip(primitive.axes, ins[0].parts, strict=True)]
-    return [copied(plan, primitive, ins[0], cut_like(sizes))]
+    return [move_of(plan, primitive, ins[0])]
+
+
+def move_of(plan: Plan, primitive: StridedCopy, x: Chunked) -> Chunked:
+    """What a move gives: as the rule of what made the array says, or each block from what it shows."""
+    own = plan.moved[x](primitive) if x in plan.moved else None
+    if own is not None:
+        return own
+    sizes = [moved_sizes(ax, parts) for ax, parts in zip(primitive.axes, x.parts, strict=True)]
+    return copied(plan, primitive, x, cut_like(sizes))
 
 
 def copied(plan: Plan, primitive: StridedCopy, x: Chunked, ranges: Sequence[Ranges | None]) -> Chunked:

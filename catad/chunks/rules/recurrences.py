@@ -25,7 +25,7 @@ from catad.chunks.plan import Labels, LayLabelled, Plan
 from catad.chunks.rules.affine import Maps, OrLonger, closed, composition, long_composition, normal, wider
 from catad.chunks.rules.folds import fold_first
 from catad.chunks.rules.scans import joins, prefixes
-from catad.chunks.rules.sequences import Here, at_end, block_sizes, end_of, follows, in_sequence
+from catad.chunks.rules.sequences import Here, at_end, block_sizes, end_of, follows, in_sequence, one_later
 from catad.chunks.rules.table import rule
 from catad.chunks.wires import Chunked
 from catad.linear.families.contract import repeated
@@ -58,13 +58,19 @@ def _recurred(plan: Plan, primitive: Recurred, ins: Sequence[Chunked], outs: Seq
     before = states_before(plan, primitive, given, outs)
     rest = (axis, *labels[:axis], *labels[axis + 1 :])
 
+    def state(b: Builder, carried: list[Wire]) -> Sequence[Wire]:
+        return [cast(w, outs[0].dtype) for w in carried]
+
     def lay(b: Builder, wires: list[Wire], carried: list[Wire], here: Here) -> Sequence[Wire]:
         if here.note and here.sizes[axis]:
-            wires = from_state(b, primitive, wires, [cast(w, outs[0].dtype) for w in carried])
+            wires = from_state(b, primitive, wires, state(b, carried))
         return b.add(primitive, *wires)
 
     own = [(x, rest) for x in before]
-    return in_sequence(plan, "recurrence", given, results, axis, lay, own, follows(sizes, primitive.reverse))
+    made = in_sequence(plan, "recurrence", given, results, axis, lay, own, follows(sizes, primitive.reverse))
+    if not primitive.reverse:
+        one_later(plan, made, axis, before, sizes, state)
+    return made
 
 
 def states_before(

@@ -23,7 +23,7 @@ from catad.chunks.plan import Labels, Plan
 from catad.chunks.rules.affine import Maps, OrLonger, long_composition, normal
 from catad.chunks.rules.folds import fold_first
 from catad.chunks.rules.pointwise import aligned
-from catad.chunks.rules.sequences import Here, at_end, block_sizes, end_of, follows, in_sequence
+from catad.chunks.rules.sequences import Here, at_end, block_sizes, end_of, follows, in_sequence, one_later
 from catad.chunks.rules.table import rule
 from catad.chunks.wires import Chunked
 from catad.linear.families.contract import repeated
@@ -61,15 +61,20 @@ def _scan(plan: Plan, primitive: Scan, ins: Sequence[Chunked], outs: Sequence[Te
     product = scalar.recognise(primitive.monoid.op) == "mul" and outs[0].is_float
     before = products_before(plan, axis, given, outs) if product else folds_before(plan, primitive.monoid, axis, given, outs)
 
+    def state(b: Builder, carried: list[Wire]) -> Sequence[Wire]:
+        if not product:
+            return carried
+        return [cast(w, outs[0].dtype) for w in mapped(b, [apply("ldexp", param(1), param(0))], carried)]
+
     def lay(b: Builder, wires: list[Wire], carried: list[Wire], here: Here) -> Sequence[Wire]:
         x, n = wires[:d], here.sizes[axis]
         if here.note and n:
-            if product:
-                carried = [cast(w, outs[0].dtype) for w in mapped(b, [apply("ldexp", param(1), param(0))], carried)]
-            x = joined_first(b, primitive.monoid, carried, x, wires[d:], axis)
+            x = joined_first(b, primitive.monoid, state(b, carried), x, wires[d:], axis)
         return b.add(primitive, *x, *wires[d:])
 
-    return in_sequence(plan, "scan", given, results, axis, lay, [(x, rest) for x in before], follows(sizes))
+    made = in_sequence(plan, "scan", given, results, axis, lay, [(x, rest) for x in before], follows(sizes))
+    one_later(plan, made, axis, before, sizes, state)
+    return made
 
 
 def _free(p: Chunked, shape: Sequence[int], axis: int) -> tuple[Chunked, Labels]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,8 +11,8 @@ from catad.category.spaces import Tensor
 from catad.chunks.parts import Sizes, Window, blocks_of
 from catad.chunks.plan import Labels, Plan
 from catad.chunks.wires import At, Chunked, Local
+from catad.linear.families.reindex import StridedCopy, along, moved_along, reshaped
 from catad.linear.families.reindex import axis as ap
-from catad.linear.families.reindex import moved_along, reshaped
 from catad.scalar import apply, const, param
 from catad.vector.pointwise.generate import Iota
 from catad.vector.pointwise.map import mapped
@@ -116,3 +117,36 @@ def at_end(b: Builder, x: Sequence[Wire], ends: Sequence[Wire], axis: int, last:
     here = apply("eq", param(2 * d), const(n - 1 if last else 0))
     nodes = [apply("select", here, param(d + k), param(k)) for k in range(d)]
     return mapped(b, nodes, [*x, *ends, steps(b, n, axis, x[0].ndim)])
+
+
+def one_later(
+    plan: Plan,
+    states: Sequence[Chunked],
+    axis: int,
+    carried: Sequence[Chunked],
+    sizes: Sizes,
+    state: Callable[[Builder, list[Wire]], Sequence[Wire]],
+) -> None:
+    """Note that each block of some states, moved one step later, begins with the state that the block has started from.
+
+    `state` makes this of what stands before a block. So nothing is read of the block before.
+    """
+    labels = tuple(range(states[0].ndim))
+    rest = (axis, *labels[:axis], *labels[axis + 1 :])
+
+    def moved_later(move: StridedCopy, k: int) -> Chunked | None:
+        n = states[k].shape[axis]
+        if move.axes != along(states[k].shape, axis, ap(n, n, 0, 1, 1, 1, n - 1)):
+            return None
+
+        def lay(b: Builder, wires: list[Wire], before: list[Wire], here: Here) -> Sequence[Wire]:
+            m = here.sizes[axis]
+            own = [moved_along(b, wires[0], axis, ap(m, m, 0, 1, 1, 1, m - 1), move.fill)] if m else wires
+            return at_end(b, own, [state(b, before)[k]], axis) if here.note and m else own
+
+        given, made = [(states[k], labels)], [(states[k].space, labels)]
+        own = [(x, rest) for x in carried]
+        return in_sequence(plan, "states before steps", given, made, axis, lay, own, follows(sizes), light=True)[0]
+
+    for k, x in enumerate(states):
+        plan.moved[x] = partial(moved_later, k=k)
