@@ -60,6 +60,8 @@ class Plan:
 
     def __init__(self) -> None:
         self.moved: dict[Chunked, Callable[[StridedCopy], Chunked | None]] = {}  # what makes moves of arrays in a better way
+        self.flips: dict[tuple[Chunked, int], Chunked] = {}  # of what an array is the flipped one, along an axis
+        self.flipped: dict[tuple[Chunked, int, int], Chunked] = {}  # flipped arrays, by axis and salt
         self.whole: list[Whole] = []
         self.gathered: list[Gathered] = []
         self.unrolled: list[tuple[int, int]] = []
