@@ -61,6 +61,7 @@ def _recurred(plan: Plan, primitive: Recurred, ins: Sequence[Chunked], outs: Seq
 
 
 def recurred_in_blocks(plan: Plan, primitive: Recurred, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> list[Chunked]:
+    """The states of a recurrence, each block from the state that it starts with."""
     axis, labels = primitive.axis, tuple(range(outs[0].ndim))
     given: list[tuple[Chunked, Labels]] = [(x, labels) for x in ins]
     results = [(space, labels) for space in outs]

@@ -150,12 +150,12 @@ def _by_lengths(plan: Plan, primitive: NumberedByLengths, ins: Sequence[Chunked]
         local = lambda b, wires, sizes: b.add(primitive, *wires)  # noqa: E731
         return plan.labelled("numbers of segments", [(lengths, labels)], [(outs[0], labels)], local, whole=[axis])[0]
 
-    def lay(b: Builder, wires: list[Wire], at: At) -> Sequence[Wire]:
+    def lay(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
         return b.add(Recurred(((ONE,),), 0), *b.add(RightLengths(primitive.n), *wires))
 
-    box = Local("ends of segments", (), [Read(lengths, (None,))], lay, salt=plan.salt)
-    ends = box.result(Tensor(lengths.shape, _INT), (None,))
-    return [numbers_in(plan, ends, primitive.n, None)]
+    space = Tensor(lengths.shape, _INT)
+    ends = plan.labelled("ends of segments", [(lengths, (0,))], [(space, (0,))], lay, whole=[0])[0]
+    return [numbers_in(plan, ends[0], primitive.n, None)]
 
 
 def numbers_in(plan: Plan, ends: Chunked, n: int, ranges: Ranges | None) -> Chunked:
