@@ -232,7 +232,7 @@ class Runner:
 
 
 def _axes(region: Region) -> tuple[int | None, ...]:
-    """The dimensions along which the axes of the first array are cut that the tasks of a region make and cut in all of its ways."""
+    """The dimensions along which the axes of an array are cut: the first one that is cut along all dimensions of a region."""
     dims = tuple(range(len(region.counts)))
     for node in region.nodes:
         axes = tuple([None if d is None else node.dims[d] for d in node.box.writes[0]])
