@@ -63,11 +63,12 @@ class Plan:
     def read(self, array: Chunked, windows: Sequence[Window | None]) -> Read:
         """A read of windows; where they show no blocks of the array, and it can be made again as they show it, of that."""
         own = tuple(windows)
-        if array.again is not None and any(
+        make = array.recut if array.sole else array.again
+        if make is not None and any(
             len(sizes) > 1 if w is None else w.dim is None or w.ranges != ranges_of(sizes)
             for w, sizes in zip(own, array.parts, strict=True)
         ):
-            again = array.again(tuple([None if w is None else w.ranges for w in own]))
+            again = make(tuple([None if w is None else w.ranges for w in own]))
             if again is not None:
                 seen = [w if w is None or w.dim is None else blocks_of(w.dim, n) for w, n in zip(own, again.parts, strict=True)]
                 return Read(again, tuple([None if w is not None and w.dim is None else w for w in seen]))
@@ -84,11 +85,13 @@ class Plan:
         whole: Sequence[int] = (),
         wanted: Mapping[int, Ranges | None] | None = None,
         light: bool = False,
+        cheap: int = 0,
     ) -> tuple[list[Chunked], int]:
         """A box that is local along its labels, but for those that are `whole`.
 
         Cut labels that a result lacks give it leading axes, with one entry for each block: the partial results. The second
-        result is how many such axes there are.
+        result is how many such axes there are. What is `cheap` is rather made again, of other ranges of what is stored (1) or
+        moved (2), than stored itself and read in these.
         """
         cuts = self.cuts(ins, whole, wanted or {})
         sizes = {k: n for x, labels in ins for n, k in zip(x.shape, labels, strict=True) if k is not None}
@@ -100,7 +103,7 @@ class Plan:
         grid = tuple([cuts[label].sizes for label in order])
         windows = fixed | {label: Window(dim[label], cuts[label]) for label in order}
         reads = [self.read(x, [windows.get(k) for k in labels]) for x, labels in ins]  # type: ignore[arg-type]
-        self._note_gathered(name, reads)
+        self.note_gathered(name, reads)
         summed = [label for label in order if all(label not in labels for _, labels in outs)]
         assert all(label in summed or label in labels for _, labels in outs for label in order), f"{name}: results cut alike"
 
@@ -110,6 +113,7 @@ class Plan:
             return [reshaped(b, w, ((1,) * len(summed)) + w.shape) for w in made] if summed else made
 
         box = Local(name, grid, reads, lay_local, light=light, salt=self.salt)
+        what = name, ins, outs, lay, whole, light, cheap
         made = []
         for place, (space, labels) in enumerate(outs):
             own = [None if k is None else dim.get(k) for k in labels]
@@ -119,12 +123,16 @@ class Plan:
             wide = Tensor([sum(sizes) for sizes in parts], space.dtype)
 
             def again(ranges: tuple[Ranges | None, ...], place: int = place, labels: Labels = labels) -> Chunked | None:
-                return self._labelled_again(box, (name, ins, outs, lay, whole, light), place, labels, cuts, ranges)
+                return self._labelled_again(box, what, place, labels, cuts, ranges, cheap)
+
+            def recut(ranges: tuple[Ranges | None, ...], place: int = place, labels: Labels = labels) -> Chunked | None:
+                return self._labelled_again(box, what, place, labels, cuts, ranges, 3)
 
             made.append(box.result(wide, [*[dim[label] for label in summed], *own], parts, None if summed else again))
+            made[-1].recut = None if summed else recut
         return made, len(summed)
 
-    def _note_gathered(self, name: str, reads: Sequence[Read]) -> None:
+    def note_gathered(self, name: str, reads: Sequence[Read]) -> None:
         """Note what tasks read of cut axes as a whole; raises `EngineError` where that is more than the limit of whole arrays."""
         nbytes = 0
         for array, windows in reads:
@@ -139,28 +147,35 @@ class Plan:
     def cuts(
         self, ins: Sequence[tuple[Chunked, Labels]], whole: Sequence[int], wanted: Mapping[int, Ranges | None]
     ) -> dict[int, Ranges]:
-        """How labels are cut: as those wish who read the results, else as the largest array that has them."""
+        """How labels are cut: as those wish who read the results, else as the largest array that has them, a stored one first."""
         cuts = dict(wanted)
-        for x, labels in sorted(ins, key=lambda one: -one[0].nbytes):
+        for x, labels in sorted(ins, key=lambda one: (-one[0].nbytes, one[0].again is not None)):
             for sizes, label in zip(x.parts, labels, strict=True):
                 if label is not None and label not in whole and len(sizes) > 1:
                     cuts.setdefault(label, ranges_of(sizes))
         return {label: ranges for label, ranges in cuts.items() if ranges is not None}
 
     def _labelled_again(
-        self, box: Local, what: Any, place: int, labels: Labels, cuts: Mapping[int, Ranges], ranges: tuple[Ranges | None, ...]
+        self,
+        box: Local,
+        what: Any,
+        place: int,
+        labels: Labels,
+        cuts: Mapping[int, Ranges],
+        ranges: tuple[Ranges | None, ...],
+        most: int,
     ) -> Chunked | None:
-        """Ranges of a result, where no argument that stays in its own parts is cut along the labels in question."""
-        key = id(box), place, ranges
+        """Ranges of a result, where the arguments that are cut along the labels in question may be read in these."""
+        key = id(box), place, (ranges, most)
         if key in self._again:
             return self._again[key][1]
-        name, ins, outs, lay, whole, light = what
+        name, ins, outs, lay, whole, light, cheap = what
         found = None
         wanted = self._wanted(labels, ranges, whole)
         if wanted is not None and box.salt == self.salt:
             changed = {k: r for k, r in wanted.items() if r != cuts.get(k)}
-            if all(self._gives(x, own, changed, cuts) for x, own in ins):
-                found = self.labelled(name, ins, outs, lay, whole, {**cuts, **changed}, light)[0][place]
+            if all(self._gives(x, own, changed, cuts, most) for x, own in ins):
+                found = self.labelled(name, ins, outs, lay, whole, {**cuts, **changed}, light, cheap)[0][place]
         self._again[key] = (box, found)
         return found
 
@@ -177,12 +192,17 @@ class Plan:
         return wanted
 
     @staticmethod
-    def _gives(x: Chunked, labels: Labels, changed: Mapping[int, Ranges | None], cuts: Mapping[int, Ranges]) -> bool:
-        """Whether an argument can be read in other ranges without reading other blocks."""
+    def _gives(
+        x: Chunked, labels: Labels, changed: Mapping[int, Ranges | None], cuts: Mapping[int, Ranges], most: int
+    ) -> bool:
+        """Whether an argument may be read in other ranges: without other blocks, or by those of what is stored, or moved."""
         if not any(k in changed and len(sizes) > 1 for sizes, k in zip(x.parts, labels, strict=True)):
             return True
+        make = x.recut if x.sole else x.again
+        if make is None or (x.far and not x.sole):
+            return most > (0 if make is None else x.far)
         ranges = [None if k is None else changed[k] if k in changed else cuts.get(k) for k in labels]
-        return x.again is not None and x.again(tuple(ranges)) is not None
+        return make(tuple(ranges)) is not None or most > x.far
 
     # -- exchanges
 

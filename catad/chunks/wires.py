@@ -17,17 +17,30 @@ if TYPE_CHECKING:
     from catad.category.wiring import Wire as LocalWire
 
 Again = Callable[[tuple["Ranges | None", ...]], "Chunked | None"]
-"""What makes ranges of an array again (None: a whole axis) as the blocks of one, without reading others; None where it cannot."""
+"""What makes ranges of an array again (None: a whole axis) as the blocks of one; None where it cannot."""
+
+
+FAR, COMPUTED = 1, 2
 
 
 class Chunked:
-    """An array of a plan: its space, its parts, and what makes it: a `Local` box, an `Argument`, or `Joined` arrays."""
+    """An array of a plan: its space, its parts, and what makes it: a `Local` box, an `Argument`, or `Joined` arrays.
 
-    __slots__ = ("again", "parts", "place", "source", "space")
+    `again` makes ranges for one of several readers, `recut` for the only one, which an array is made for if it is `sole`. To make
+    ranges again takes blocks of other arrays where it is `far`: FAR where these are moved, COMPUTED where it is computed of them.
+    """
+
+    __slots__ = ("again", "far", "parts", "place", "recut", "sole", "source", "space")
 
     def __init__(self, space: Tensor, parts: Parts, source: Local | Argument | Joined, place: int = 0, again: Any = None) -> None:
         self.space, self.parts, self.source, self.place = space, parts, source, place
         self.again: Again | None = again
+        self.recut: Again | None = again
+        self.sole = False
+        self.far = 0
+        if isinstance(source, Local):
+            read = [max(one.far, FAR * (one.again is None)) for one, _ in source.reads if one.is_cut]
+            self.far = COMPUTED if any(read) and not source.moves else max(read, default=0)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -98,10 +111,10 @@ class Local:
 
     `grid[d]` are sizes along dimension d, which `lay` may ask for; `notes[d]` are facts for each coordinate along it, on which
     the layout depends, too. `offsets` are (dimension, an integer for each coordinate along it): arguments, so that no layout
-    depends on them. `light` says that computing a result again costs no more than reading it.
+    depends on them. `light` says that computing a result again costs no more than reading it, `moves` that nothing is computed.
     """
 
-    __slots__ = ("grid", "lay", "light", "name", "notes", "offsets", "reads", "salt", "spaces", "writes")
+    __slots__ = ("grid", "lay", "light", "moves", "name", "notes", "offsets", "reads", "salt", "spaces", "writes")
 
     def __init__(
         self,
@@ -113,10 +126,11 @@ class Local:
         offsets: Sequence[tuple[int, tuple[int, ...]]] = (),
         light: bool = False,
         salt: int = 0,
+        moves: bool = False,
     ) -> None:
         self.name, self.grid, self.reads, self.lay, self.light, self.salt = name, grid, tuple(reads), lay, light, salt
         self.notes = tuple(notes) if notes is not None else (None,) * len(grid)
-        self.offsets = tuple(offsets)
+        self.offsets, self.moves = tuple(offsets), moves
         self.writes: list[tuple[int | None, ...]] = []  # for each result the dimension along which each axis is cut
         self.spaces: list[Tensor] = []
 

@@ -38,5 +38,6 @@ def _contract(plan: Plan, primitive: Contract, ins: Sequence[Chunked], outs: Seq
         lay,
         whole=many,
         light=moves,
+        cheap=2 * moves,
     )
     return plan.combined("sum of partial sums", found, added, axes)

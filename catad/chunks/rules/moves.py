@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
 
 
+LARGE = 2**20  # bytes from which on arrays without blocks, after each other, are blocks
+
+
 class Operand(NamedTuple):
     """An array and the progressions by which it moves into a result; None stands for positions at which nothing is read."""
 
@@ -40,6 +43,7 @@ def moving(
     for own, (x, _) in zip(moves, operands, strict=True):
         if x is not None:
             reads.append(plan.read(x, [None if m is None else Window(dim.get(k), m[0]) for k, m in enumerate(own)]))
+    plan.note_gathered(name, reads)
     grid = tuple([ranges[k].sizes for k in order])  # type: ignore[union-attr]
     notes = [list(zip(*[own[k][1] for own in moves], strict=True)) for k in order]  # type: ignore[index]
 
@@ -50,7 +54,7 @@ def moving(
             local.append(tuple(each))
         return [lay(b, wires, local)]
 
-    box = Local(name, grid, reads, lay_local, notes, light=True, salt=plan.salt)
+    box = Local(name, grid, reads, lay_local, notes, light=True, salt=plan.salt, moves=True)
     parts = tuple([(n,) if r is None else r.sizes for n, r in zip(space.shape, ranges, strict=True)])
     wide = Tensor([sum(sizes) for sizes in parts], space.dtype)
     again = remembering(plan, lambda asked: moving(plan, name, space, asked, operands, lay))
@@ -104,20 +108,21 @@ def _concatenated(plan: Plan, primitive: Concatenate, ins: Sequence[Chunked], ou
         return moving(plan, "concatenate", space, asked, operands, lay)
 
     sizes = [max([x.parts[k] for x in ins], key=len) for k in range(space.ndim)]
-    sizes[at] = tuple([n for x in ins for n in x.parts[at]])
-    even = _evened(sizes[at])
-    fits = all(x.space.dtype == space.dtype and (*x.parts[:at], sizes[at], *x.parts[at + 1 :]) == tuple(sizes) for x in ins)
-    if fits and even == sizes[at] and not any(_moved_from(x) for x in ins):
+    after = tuple([n for x in ins for n in x.parts[at]])
+    alone = all(len(x.parts[at]) == 1 for x in ins) and any(x.is_cut or x.nbytes < LARGE for x in ins)
+    sizes[at] = (space.shape[at],) if alone else _evened(after)
+    fits = all(x.space.dtype == space.dtype and (*x.parts[:at], after, *x.parts[at + 1 :]) == tuple(sizes) for x in ins)
+    if fits and not any(_moved_from(x) for x in ins):
         return [Chunked(space, tuple(sizes), Joined(at, tuple(ins)), again=remembering(plan, again))]
     same = [x.parts[at] for x in map(_moved_from, ins) if x is not None and x.shape == space.shape]
-    sizes[at] = same[0] if same else even
+    sizes[at] = same[0] if same else sizes[at]
     return [again(cut_like(sizes))]
 
 
 def _moved_from(x: Chunked) -> Chunked | None:
     """The array of which a box has moved entries."""
     source = x.source
-    return source.reads[0].array if isinstance(source, Local) and source.name == "move" else None
+    return source.reads[0].array if isinstance(source, Local) and source.moves else None
 
 
 def _evened(sizes: Sizes) -> Sizes:

@@ -13,6 +13,8 @@ from catad.chunks.parts import Ranges, uncut
 from catad.chunks.plan import Labels, Plan
 from catad.chunks.rules.table import rule
 from catad.chunks.wires import Argument, At, Chunked, Local
+from catad.scalar.ir import postorder
+from catad.scalar.vocabulary import FREE
 from catad.traced.debug import Printed
 from catad.vector.derivative_carriers import PassedOn
 from catad.vector.pointwise.generate import Iota
@@ -22,6 +24,8 @@ from catad.vector.shapes.shape import broadcast_to
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
 
+CHEAP = 4  # operations on a number that cost little more than to read it
+_ARITHMETIC = frozenset(["add", "sub", "mul", "neg", "abs", "minimum", "maximum", "lt", "le", "gt", "ge", "eq", "ne", "select"])
 INLINE = 64  # entries of a constant that stays in the program
 
 
@@ -39,8 +43,16 @@ def _map(plan: Plan, primitive: Map, ins: Sequence[Chunked], outs: Sequence[Tens
     def lay(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
         return _spread(b, b.add(primitive, *wires), [sizes[k] for k in labels])
 
-    name = "map"
-    return plan.labelled(name, [aligned(x, shape) for x in ins], [(space, labels) for space in outs], lay, light=True)[0]
+    arguments, results = [aligned(x, shape) for x in ins], [(space, labels) for space in outs]
+    return plan.labelled("map", arguments, results, lay, light=True, cheap=_cheap(primitive))[0]
+
+
+def _cheap(primitive: Map) -> int:
+    """Whether an entry costs little more than to read it, 1, or no more, 2."""
+    nodes = postorder(primitive.function.outputs)
+    counted = [node.op for node in nodes if node.op not in FREE]
+    each = len(counted) / len(primitive.function.outputs)
+    return (each <= CHEAP) + (each <= 1) if set(counted) <= _ARITHMETIC else 0
 
 
 def _spread(b: Builder, wires: Sequence[Wire], shape: Sequence[int]) -> Sequence[Wire]:
