@@ -14,16 +14,21 @@ from dask.base import clone_key
 from dask.blockwise import Blockwise
 from dask.highlevelgraph import HighLevelGraph, Layer
 
+LAYERS = 3  # that are computed again: loading, slicing, converting; nobody knows what more of them cost
+
 
 def again(array: Array, seed: str) -> HighLevelGraph | None:
     """The layers of an array with keys of their own, beside the same data: its name is then `clone_key(array.name, seed)`.
 
-    No layers where all blocks are in memory. None where a block is made of several others, as after `rechunk`.
+    No layers where all blocks are in memory. None where a block is made of several others, as after `rechunk`, or where more is
+    computed than loaded.
     """
     graph = array.__dask_graph__()
     if array.name not in graph.layers:
         return None
     computed = {name: layer for name, layer in graph.layers.items() if not _is_data(layer)}
+    if len(computed) > LAYERS:
+        return None
     keys = {key for layer in computed.values() for key in layer.get_output_keys()}
     if not all(_is_by_block(name, layer, keys) for name, layer in computed.items()):
         return None

@@ -19,6 +19,7 @@ from dask.base import clone_key, tokenize
 from dask.highlevelgraph import HighLevelGraph
 
 from catad.chunks.dask_again import again
+from catad.chunks.tasks import Tasks
 
 Parts: TypeAlias = tuple[tuple[int, ...], ...]
 Block: TypeAlias = "TaskRef | tuple[TaskRef, int]"
@@ -44,7 +45,7 @@ class _Layer:
         self.tasks: dict[Any, Any] = {}
 
 
-class DaskGraph:
+class DaskGraph(Tasks):
     """The tasks of one call of a program on arrays of dask.
 
     `program` says what the program does, such as its digest, and `values` are what it takes beside the arrays. Calls with equal
@@ -58,7 +59,8 @@ class DaskGraph:
         self._outside = HighLevelGraph.merge(*[array.__dask_graph__() for array in arrays])
         self._like = arrays[0]._meta if arrays else np.empty(0)  # of the library that has the blocks
         self._layers: dict[str, _Layer] = {}
-        self._newest: dict[str, _Layer] = {}
+        self._called: dict[str, list[_Layer]] = {}  # by what their tasks are called
+        self._entries: dict[tuple[Any, int], TaskRef] = {}
 
     def parts(self, array: Array) -> Parts:
         """The sizes of the blocks of an array along each axis."""
@@ -95,46 +97,56 @@ class DaskGraph:
         layer.tasks[(layer.name,)] = DataNode((layer.name,), value)
         return TaskRef((layer.name,))
 
+    def entry(self, ref: TaskRef, k: int, number: tuple[int, ...] | None = None) -> TaskRef:
+        """Entry number k of the tuple that a task gives, as a task of its own, so that the other entries are not held with it."""
+        found = self._entries.get((ref.key, k))
+        if found is None:
+            name, *place = ref.key
+            words = f"part {k} of {self._layers[name].words}"
+            found = self._entries[ref.key, k] = self.task(words, tuple(place) if number is None else number, getitem, (ref, k))
+        return found
+
     def array(self, blocks: Sequence[Block], parts: Parts, dtype: Any) -> Array:
         """An array of dask: its blocks are results of tasks, or entries of the tuples that tasks give."""
         places = _places(parts)
-        name = self._made_by(blocks, places) or self._handed_over(blocks, places)
+        refs = [
+            self.entry(block[0], block[1], place) if isinstance(block, tuple) else block
+            for block, place in zip(blocks, places, strict=True)
+        ]
+        name = self._made_by(refs, places) or self._handed_over(refs, places)
         meta = np.empty_like(self._like, shape=(0,) * len(parts), dtype=dtype, subok=False)
         return Array(self._graph(name), name, parts, meta=meta)
 
     def _layer(self, words: str, number: tuple[int, ...], reads: set[str]) -> _Layer:
-        """The newest layer of a name, or a new one where that has the chunk already, or was begun before a layer that is read."""
-        layer = self._newest.get(words)
-        if layer is None or (layer.name, *number) in layer.tasks:
-            return self._begun(words, reads)
-        if not reads <= layer.reads:
-            if any(name in self._layers and self._layers[name].begun > layer.begun for name in reads):
-                return self._begun(words, reads)
-            layer.reads |= reads
-        return layer
+        """The first layer of a name that has not the chunk yet, and was begun after all layers that are read; or a new one."""
+        for layer in self._called.get(words, ())[-8:]:
+            if (layer.name, *number) not in layer.tasks:
+                if reads <= layer.reads:
+                    return layer
+                if all(name not in self._layers or self._layers[name].begun <= layer.begun for name in reads):
+                    layer.reads |= reads
+                    return layer
+        return self._begun(words, reads)
 
     def _begun(self, words: str, reads: set[str]) -> _Layer:
         begun = len(self._layers)
         layer = _Layer(words, f"{words}-{tokenize(self._token, begun)}", begun, reads)
-        self._layers[layer.name] = self._newest[words] = layer
+        self._layers[layer.name] = layer
+        self._called.setdefault(words, []).append(layer)
         return layer
 
-    def _made_by(self, blocks: Sequence[Block], places: Sequence[tuple[int, ...]]) -> str | None:
+    def _made_by(self, refs: Sequence[TaskRef], places: Sequence[tuple[int, ...]]) -> str | None:
         """The layer whose tasks are these blocks, each at its place, and no others."""
-        keys = [() if isinstance(block, tuple) else block.key for block in blocks]
-        name = keys[0][0] if keys[0] else ""
-        fits = name in self._layers and len(self._layers[name].tasks) == len(keys) and keys == [(name, *at) for at in places]
-        return name if fits else None
+        name = refs[0].key[0]
+        fits = name in self._layers and len(self._layers[name].tasks) == len(refs)
+        return name if fits and [ref.key for ref in refs] == [(name, *place) for place in places] else None
 
-    def _handed_over(self, blocks: Sequence[Block], places: Sequence[tuple[int, ...]]) -> str:
-        """A new layer, whose tasks give the blocks."""
-        entries = [block if isinstance(block, tuple) else (block, None) for block in blocks]
-        ref, entry = entries[0]
-        words = self._layers[ref.key[0]].words if ref.key[0] in self._layers else "argument"
-        layer = self._begun(words if entry is None else f"part of {words}", {ref.key[0] for ref, _ in entries})
-        for place, (ref, entry) in zip(places, entries, strict=True):
-            key = (layer.name, *place)
-            layer.tasks[key] = Alias(key, ref) if entry is None else _Apart(key, getitem, ref, entry)
+    def _handed_over(self, refs: Sequence[TaskRef], places: Sequence[tuple[int, ...]]) -> str:
+        """A new layer, whose tasks give the blocks that others have made."""
+        name = refs[0].key[0]
+        layer = self._begun(self._layers[name].words if name in self._layers else "argument", {ref.key[0] for ref in refs})
+        for ref, place in zip(refs, places, strict=True):
+            layer.tasks[layer.name, *place] = Alias((layer.name, *place), ref)
         return layer.name
 
     def _graph(self, name: str) -> HighLevelGraph:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from catad.chunks.parts import Ranges, pieces, ranges_of
+from catad.chunks.parts import Piece, pieces, ranges_of
 from catad.chunks.wires import Chunked, Read
 
-EDGES = 0.25  # part of what is read, up to which blocks pass edges; beyond it, an array is cut in another way
+EDGES = 0.25  # part of an array, up to which blocks pass edges; beyond it, the array is cut in another way
 
 
 class Exchange(NamedTuple):
     """A read: `kind` is "block" (that of the same coordinate), "all" (an array without chunks), "edges" (parts of neighbours),
-    "gather" (all chunks along an axis) or "rechunk"; `nbytes` are those that are not of the same coordinate."""
+    "gather" (several whole chunks) or "rechunk"; `nbytes` are those that are not of the same coordinate."""
 
     kind: str
     array: Chunked
@@ -34,16 +34,18 @@ def exchange(read: Read) -> Exchange:
             continue
         numbers *= sum(window.ranges.sizes)
         if window.ranges != ranges_of(sizes):
-            own *= _own(sizes, window.ranges)
+            found = pieces(sizes, window.ranges)
+            gathered = gathered or all(piece.whole for each in found for piece in each)
+            own *= _own(found)
     moved = math.ceil((1 - own) * numbers) * array.space.dtype.itemsize
     if gathered:
         return Exchange("gather", array, array.nbytes)
-    kind = "block" if not moved else "edges" if 1 - own <= EDGES else "rechunk"
+    kind = "block" if not moved else "edges" if moved <= EDGES * array.nbytes else "rechunk"
     return Exchange(kind, array, moved)
 
 
-def _own(sizes: tuple[int, ...], ranges: Ranges) -> float:
+def _own(found: list[tuple[Piece, ...]]) -> float:
     """The part of what ranges show that lies in the block from which each shows most."""
-    found = [[piece.stop - piece.start for piece in own] for own in pieces(sizes, ranges)]
-    read = sum(map(sum, found))
-    return sum(map(max, found)) / read if read else 1.0
+    sizes = [[piece.stop - piece.start for piece in own] for own in found]
+    read = sum(map(sum, sizes))
+    return sum(map(max, sizes)) / read if read else 1.0

@@ -66,5 +66,11 @@ class Here:
         self.tasks += 1
         return run(*args)
 
+    def entry(self, ref: Ref, k: int) -> Ref:
+        return ref[k]
+
+    def blocks_again(self, array: Any) -> Sequence[Ref]:
+        return array.blocks  # type: ignore[no-any-return]
+
     def array(self, blocks: Sequence[Ref | tuple[Ref, int]], parts: Parts, dtype: Any) -> Any:
         return BlockArray([block[0][block[1]] if isinstance(block, tuple) else block for block in blocks], parts, dtype)

@@ -15,12 +15,14 @@ import numpy as np
 
 from catad.category.spaces import Product, Tensor
 from catad.category.wiring import Builder, Wiring
+from catad.chunks.exchanges import exchange
 from catad.chunks.parts import Piece, Ranges, numblocks, pieces
-from catad.chunks.regions import Node, Region
+from catad.chunks.regions import Node, Region, made_by
 from catad.chunks.tasks import Ref, Tasks
 from catad.chunks.wires import Argument, At, Chunked, Joined, Local, Read, seen_from
 from catad.chunks.worker import Gathered, RegionProgram, run_region
 
+LIGHT = 1 << 16  # bytes that a task may hold beside what it reads
 Block = tuple[Ref, "int | None"]  # a task, and which entry of its tuple, if it gives several
 
 
@@ -31,16 +33,45 @@ class Blocks:
         self.tasks = tasks
         self._arguments = arguments
         self._known: dict[Chunked, Sequence[Block]] = {}
+        self._apart: dict[Chunked, Sequence[Block]] = {}
+        self._light: set[tuple[Local, int]] = set()  # what is a small part of the tuples that tasks give
+        self._passes: dict[int, int] = {}  # the level that reads an argument first
+        self._again: dict[tuple[int, int], Sequence[Block] | None] = {}
         self._of: dict[tuple[Local, int], Sequence[Block]] = {}
 
-    def give(self, box: Local, place: int, blocks: Sequence[Block]) -> None:
+    def give(self, region: Region, box: Local, place: int, blocks: Sequence[Block]) -> None:
+        """Note where the blocks of a result of a region are."""
         self._of[box, place] = blocks
+        if is_small_part(region, box, place):
+            self._light.add((box, place))
 
     def of(self, array: Chunked) -> Sequence[Block]:
         """All blocks in C order."""
         found = self._known.get(array)
         if found is None:
             found = self._known[array] = self._found(array)
+        return found
+
+    def at_level(self, array: Chunked, level: int) -> Sequence[Block]:
+        """The blocks for a region of a level: those of arguments are read again, so that they need not be held until then."""
+        source = array.source
+        if isinstance(source, Argument) and source.constant is None and level > self._passes.setdefault(source.number, level):
+            key = source.number, level
+            if key not in self._again:
+                given = self._arguments[source.number]
+                again = None if isinstance(given, (np.ndarray, np.generic)) else self.tasks.blocks_again(given)
+                self._again[key] = None if again is None else [(ref, None) for ref in again]
+            return self._again[key] or self.of(array)
+        return self.of(array)
+
+    def apart(self, array: Chunked) -> Sequence[Block]:
+        """The same; of tuples that are mostly other results, each as the result of a task of its own."""
+        found = self._apart.get(array)
+        if found is None:
+            found = self.of(array)
+            if any(made in self._light for made in made_by(array)):
+                found = [(ref if k is None else self.tasks.entry(ref, k), None) for ref, k in found]
+            self._apart[array] = found
         return found
 
     def _found(self, array: Chunked) -> Sequence[Block]:
@@ -62,6 +93,12 @@ class Blocks:
         grid = np.empty(math.prod(counts), dtype=object)
         grid[:] = self.of(array)
         return grid.reshape(counts)
+
+
+def is_small_part(region: Region, box: Local, place: int) -> bool:
+    """Whether a result of a region is so small beside the others that who reads it should not hold these."""
+    rest = sum([other.spaces[k].nbytes for other, k in region.results if (other, k) != (box, place)])
+    return rest / region.tasks > max(LIGHT, 4 * box.spaces[place].nbytes / region.tasks)
 
 
 class Lowered(NamedTuple):
@@ -137,10 +174,12 @@ class Runner:
     def run(self, one: Lowered) -> None:
         """All tasks of a region; their results are known to `blocks` then."""
         region = one.region
-        along = [_Along(read, self.blocks) for read in one.reads]
-        many = len(region.results) > 1
+        along = [_Along(read, self.blocks, region.level) for read in one.reads]
+        many, name = len(region.results) > 1, region.name
         given: list[list[Block]] = [[] for _ in region.results]
         counts = [range(n) for n in region.counts]
+        (box, result), *others = region.results
+        axes = None if others else box.writes[result]  # of the array whose blocks are the results
         for at in itertools.product(*counts):
             program = self._program(one, at)
             args: list[Any] = []
@@ -149,14 +188,12 @@ class Runner:
             plain = all(type(leaf) is int for leaf in leaves) and leaves == list(range(len(args)))
             numbers = [offsets[at[d]] for d, offsets in one.offsets]
             spec = None if plain else tuple(leaves)
-            ref = self.tasks.task(region.name, at, run_region, [program, spec, self._first(at), *args, *numbers])
+            number = at if axes is None else tuple([0 if d is None else at[d] for d in axes])
+            ref = self.tasks.task(name, number, run_region, [program, spec, at, *args, *numbers])
             for k, own in enumerate(given):
                 own.append((ref, k if many else None))
         for (box, place), k in region.results.items():
-            self.blocks.give(box, place, _in_order(given[k], region.counts, box.writes[place]))
-
-    def _first(self, at: tuple[int, ...]) -> tuple[int, ...]:
-        return at
+            self.blocks.give(region, box, place, _in_order(given[k], region.counts, box.writes[place]))
 
     def _program(self, one: Lowered, at: tuple[int, ...]) -> RegionProgram:
         key = one.region, tuple([classes[c] for classes, c in zip(one.classes, at, strict=True)])
@@ -178,9 +215,9 @@ def _in_order(blocks: list[Block], counts: Sequence[int], dims: Sequence[int | N
 class _Along:
     """The blocks that a read shows at each coordinate."""
 
-    def __init__(self, read: Read, blocks: Blocks) -> None:
+    def __init__(self, read: Read, blocks: Blocks, level: int) -> None:
         self.read = read
-        self.blocks = blocks.of(read.array)
+        self.blocks = blocks.at_level(read.array, level)
         counts = numblocks(read.array.parts)
         self.strides = [math.prod(counts[k + 1 :]) for k in range(len(counts))]
         self.dims = [None if window is None else window.dim for window in read.windows]
@@ -188,6 +225,8 @@ class _Along:
         for n, sizes, window in zip(read.array.shape, read.array.parts, read.windows, strict=True):
             self.pieces.append(pieces(sizes, Ranges((0,), (n,)) if window is None else window.ranges))
         self.simple = all(len(own) == 1 and own[0].whole for axis in self.pieces for own in axis)
+        if exchange(read).kind != "block":
+            self.blocks = blocks.apart(read.array)
         self.specs: dict[Any, Any] = {}
 
     def leaf(self, at: tuple[int, ...], args: list[Any], places: dict[Any, int]) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from catad import errors
@@ -12,10 +12,11 @@ from catad.category.points import point_of
 from catad.category.terms import D
 from catad.chunks.engine import IN_BLOCKS, InBlocks, Planned
 from catad.chunks.exchanges import Exchange, exchange
-from catad.chunks.lowering import Lowered
+from catad.chunks.lowering import Lowered, is_small_part
 from catad.chunks.parts import Parts, numblocks
 from catad.chunks.plan import Whole
-from catad.chunks.wires import Argument, Chunked, Local
+from catad.chunks.regions import made_by
+from catad.chunks.wires import Argument
 from catad.engine.program import program_of
 from catad.errors.chunks import size_text
 from catad.front.calling import point
@@ -56,7 +57,7 @@ class ChunkPlan:
     def __init__(self, subject: str, arguments: Sequence[tuple[Any, Parts]], planned: Planned) -> None:
         self.subject, self.arguments = subject, tuple(arguments)
         self.stages = tuple([_stage(one) for one in planned.regions])
-        self.handed = sum([_handed(result, planned.regions) for result in planned.results])
+        self.handed = len(set(_handed(planned)))
         self.whole: tuple[Whole, ...] = tuple(planned.plan.whole)
 
     @property
@@ -108,22 +109,20 @@ def _stage(one: Lowered) -> Stage:
     return Stage(region.name, region.tasks, programs, tuple([exchange(read) for read in region.reads]), kept)
 
 
-def _handed(result: Chunked, regions: Sequence[Lowered]) -> int:
-    """The tasks that take the blocks of a result out of tuples."""
-    if isinstance(result.source, Argument):
-        return 0
-    for one in regions:
-        is_alone = [*one.region.results] == [(result.source, result.place)]
-        if is_alone and _is_in_order(result):
-            return 0
-    return math.prod(numblocks(result.parts))
-
-
-def _is_in_order(result: Chunked) -> bool:
-    """Whether the tasks of a region have the numbers of the blocks of its result."""
-    source = result.source
-    dims = source.writes[result.place] if isinstance(source, Local) else ()
-    return list(dims) == list(range(len(dims)))
+def _handed(planned: Planned) -> Iterator[tuple[Any, ...]]:
+    """The tasks that take results out of tuples, or join arrays."""
+    made = {key: one.region for one in planned.regions for key in one.region.results}
+    for result in planned.results:
+        if not isinstance(result.source, Argument):
+            own = made_by(result)
+            if len(own) > 1 or len(made[own[0]].results) > 1:
+                yield from [(*own[0], k) for k in range(math.prod(numblocks(result.parts)))]
+    for one in planned.regions:
+        for read in one.reads:
+            if exchange(read).kind != "block":
+                for key in made_by(read.array):
+                    if is_small_part(made[key], *key):
+                        yield from [(*key, k) for k in range(made[key].tasks)]
 
 
 def _lines(plan: ChunkPlan) -> list[str]:
@@ -142,7 +141,7 @@ def _grid(parts: Parts) -> str:
     return " x ".join(map(str, counts)) + " chunks" if math.prod(counts) != 1 else "one chunk"
 
 
-_READS = {"block": "its chunks", "all": "whole arguments", "edges": "edges", "gather": "results of all", "rechunk": "rechunked"}
+_READS = {"block": "its chunks", "all": "whole arguments", "edges": "edges", "gather": "several chunks", "rechunk": "rechunked"}
 
 
 def _reads(stage: Stage) -> str:

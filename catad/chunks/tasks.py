@@ -29,6 +29,17 @@ class Tasks(Protocol):
         """
         ...
 
+    def entry(self, ref: Ref, k: int) -> Ref:
+        """Entry number k of the tuple that a task gives, for what other chunks read: a tuple is held and sent whole."""
+        ...
+
+    def blocks_again(self, array: Any) -> Sequence[Ref] | None:
+        """The blocks of an argument for another pass, which reads them again; None where they must be held."""
+        ...
+
     def array(self, blocks: Sequence[Ref | tuple[Ref, int]], parts: Parts, dtype: Any) -> Any:
-        """The array whose blocks, in C order, are results of tasks, or entry number k of the tuple that a task gives."""
+        """The array whose blocks, in C order, are results of tasks, or entry number k of the tuple that a task gives.
+
+        Arrays are asked for when all tasks are there.
+        """
         ...

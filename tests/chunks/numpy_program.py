@@ -22,11 +22,11 @@ def product(x: Any, scale: Any) -> tuple[Any, Any]:
 
 def carries(*totals: Any) -> Any:
     """What comes before each chunk, and the total of all."""
-    return np.concatenate([np.zeros(1), np.cumsum([total for _, total in totals])])
+    return np.concatenate([np.zeros(1), np.cumsum(totals)])
 
 
-def running_sum(made: tuple[Any, Any], before: Any, k: int) -> Any:
-    return np.cumsum(made[0]) + before[k]
+def running_sum(y: Any, before: Any, k: int) -> Any:
+    return np.cumsum(y) + before[k]
 
 
 def last(before: Any) -> Any:
@@ -38,8 +38,8 @@ def program(tasks: Any, x: Any, scale: Any, product: Any = product) -> tuple[Any
     parts = tasks.parts(x)
     factor = tasks.value("scale", scale)
     made = [tasks.task("product and total", (k,), product, (block, factor)) for k, block in enumerate(tasks.blocks(x))]
-    before = tasks.task("scan of totals", (), carries, made)
-    sums = [tasks.task("running sum", (k,), running_sum, (one, before, k)) for k, one in enumerate(made)]
+    before = tasks.task("scan of totals", (), carries, [tasks.entry(one, 1) for one in made])
+    sums = [tasks.task("running sum", (k,), running_sum, (tasks.entry(one, 0), before, k)) for k, one in enumerate(made)]
     total = tasks.task("total", (), last, (before,))
     return (
         tasks.array([(one, 0) for one in made], parts, np.float64),

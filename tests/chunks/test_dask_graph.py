@@ -80,7 +80,7 @@ def test_layers_read_earlier_layers_and_the_arguments():
 
 def test_progress_bars_show_words():
     shown = words(lazy())
-    assert shown["product and total"] == shown["running sum"] == shown["part of product and total"] == len(SIZES)
+    assert shown["product and total"] == shown["running sum"] == shown["part 0 of product and total"] == len(SIZES)
     assert shown["scan of totals"] == shown["total"] == shown["scale"] == 1
 
 
@@ -139,6 +139,18 @@ def test_the_same_name_and_chunk_twice_are_two_tasks():
     got = [graph.array(blocks, x.chunks, x.dtype) for blocks in (once, twice, thrice)]
     want = [np.arange(6) + 1, np.arange(6) + 2, 2 * np.arange(6) + 3]
     np.testing.assert_array_equal(dask.compute(*got, scheduler="sync"), want)
+
+
+def test_tasks_of_one_name_that_come_in_turn_are_in_layers_of_their_own():
+    x = da.arange(6, chunks=2)
+    graph = DaskGraph("in turn", [x])
+    once, twice = [], []
+    for k, block in enumerate(graph.blocks(x)):
+        once.append(graph.task("next", (k,), np.add, (block, 1)))
+        twice.append(graph.task("next", (k,), np.add, (once[-1], 1)))
+    arrays = [graph.array(blocks, x.chunks, x.dtype) for blocks in (once, twice)]
+    assert sum(len(array.dask.layers[array.name]) for array in arrays) == len(arrays[1].dask.to_dict()) - 3
+    np.testing.assert_array_equal(dask.compute(*arrays, scheduler="sync"), [np.arange(6) + 1, np.arange(6) + 2])
 
 
 def test_layers_of_a_pipeline_never_read_each_other_in_a_circle():
@@ -243,6 +255,34 @@ def squared(x, mean):
     return ((x - mean) ** 2).sum()
 
 
+class Alive:
+    """Makes two arrays and a number for each chunk, and counts how many of the first ones are there at a time."""
+
+    def __init__(self):
+        self.now = self.most = 0
+
+    def __call__(self, k):
+        found = np.full(10, float(k))
+        self.now += 1
+        self.most = max(self.most, self.now)
+        weakref.finalize(found, self._freed)
+        return found, np.ones(10), 1.0
+
+    def _freed(self):
+        self.now -= 1
+
+
+def test_an_entry_is_held_without_the_others():
+    graph, alive = DaskGraph("held", []), Alive()
+    made = [graph.task("made", (k,), alive, (k,)) for k in range(50)]
+    total = graph.task("sum", (), mean_of, (1, *[graph.entry(one, 2) for one in made]))
+    later = [graph.task("later", (k,), squared, (graph.entry(one, 1), total)) for k, one in enumerate(made)]
+    last = graph.array([graph.task("last", (), mean_of, (1, *later))], (), np.float64)
+    first = graph.array([(one, 0) for one in made], ((10,) * 50,), np.float64)
+    assert dask.compute(first.sum(), last, scheduler="sync") == (10.0 * sum(range(50)), 50 * 10 * 49.0**2)
+    assert alive.most <= 3
+
+
 @pytest.mark.parametrize("again", [False, True])
 def test_a_second_pass_reads_again_rather_than_hold_all(again):
     store = Store(400)
@@ -254,7 +294,7 @@ def test_a_second_pass_reads_again_rather_than_hold_all(again):
 
 @pytest.mark.parametrize(
     "make",
-    [lambda x: x, lambda x: x * 2.0 + x[::-1], lambda x: x[3:], lambda x: x[1::2].astype(np.float32)],
+    [lambda x: x, lambda x: x * 2.0, lambda x: x[3:], lambda x: x[1::2].astype(np.float32)],
     ids=["stored", "pointwise", "slice", "cast"],
 )
 def test_blocks_of_stored_numbers_can_be_made_again(make):

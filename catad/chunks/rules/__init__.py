@@ -10,5 +10,7 @@ from catad.chunks.rules import pointwise as pointwise
 from catad.chunks.rules import recurrences as recurrences
 from catad.chunks.rules import reshaping as reshaping
 from catad.chunks.rules import scans as scans
+from catad.chunks.rules import segments as segments
 from catad.chunks.rules import transforms as transforms
 from catad.chunks.rules import windows as windows
+from catad.chunks.rules import winners as winners

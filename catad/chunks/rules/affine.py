@@ -1,7 +1,7 @@
 """Affine maps of states, s to A s + b, as elements of a monoid: what the steps of a recurrence do to the state, composed.
 
-An element has the entries of A that are not 0 or 1 by structure in all products of links, and then b, for each copy. With resets the
-first number of an element tells that the state is forgotten, and then A means nothing.
+An element has the entries of A that are not 0 or 1 by structure in all products of links, and then b, for each copy. With
+resets the first number of an element tells that the state is forgotten, and then A means nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ADD = Monoid(Function.make(2, [apply("add", param(0), param(1))], None, (None, 
 
 @remembered
 def closed(grid: Grid) -> Grid:
-    """Which entries of products of some links are 0 or 1 by structure; the others are numbered. The identity is a product of none."""
+    """Which entries of products of links, also of none, are 0 or 1 by structure; the others are numbered."""
     d = range(len(grid))
     unknown = 0
     pattern = [[(e if e == (ONE if r == c else ZERO) else unknown) for c, e in enumerate(row)] for r, row in enumerate(grid)]

@@ -3,8 +3,8 @@
     s_i = A_i s_{i-1} + b_i                a block maps s before it to its last state: its maps s -> A_i s + b_i composed
     s_{i-1} = A_i s_i + b_{i-1}            backwards it maps c_q = A_q s_q to c_p: its maps c -> A_i (c + b_i) composed
 
-Both ways a block needs its own links alone, and nothing of its neighbours but the state. This is added to the first b of a block (in
-the order of the steps) while it is read.
+Both ways a block needs its own links alone, and nothing of its neighbours but the state. This is added to the first b of a
+block, in the order of the steps, while it is read.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _recurred(plan: Plan, primitive: Recurred, ins: Sequence[Chunked], outs: Seq
     results = [(space, labels) for space in outs]
     sizes = block_sizes(plan, given, axis)
     if len(sizes) == 1:
-        return plan.labelled("recurrence", given, results, lambda b, wires, sizes: b.add(primitive, *wires))[0]
+        return plan.labelled("recurrence", given, results, lambda b, wires, sizes: b.add(primitive, *wires), whole=[axis])[0]
     before = states_before(plan, primitive, given, outs)
     rest = (axis, *labels[:axis], *labels[axis + 1 :])
 

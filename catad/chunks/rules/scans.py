@@ -2,8 +2,8 @@
 
     s_i = op(s_{i-1}, x_i) within a block, from s_{-1} = op of all that stands before the block
 
-The first element of a block is joined with what stands before it while it is read. The first steps of the whole array are taken as
-they are, since a neutral element need not be neutral for NaN and zeros with signs.
+The first element of a block is joined with what stands before it while it is read. The first steps of the whole array are
+taken as they are, since a neutral element need not be neutral for NaN and zeros with signs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from catad.vector.bins.sorted_bins import with_numbers
 from catad.vector.folds.fold import Fold
 from catad.vector.folds.monoid import Monoid
 from catad.vector.pointwise.map import mapped
-from catad.vector.scans.scan import Scan, shifted
+from catad.vector.scans.scan import Scan, filled, shifted
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
@@ -46,7 +46,7 @@ def _scan(plan: Plan, primitive: Scan, ins: Sequence[Chunked], outs: Sequence[Te
     results = [(space, labels) for space in outs]
     sizes = block_sizes(plan, given, axis)
     if len(sizes) == 1:
-        return plan.labelled("scan", given, results, lambda b, wires, sizes: b.add(primitive, *wires))[0]
+        return plan.labelled("scan", given, results, lambda b, wires, sizes: b.add(primitive, *wires), whole=[axis])[0]
     before = folds_before(plan, primitive.monoid, axis, given, outs)
     rest = (axis, *labels[:axis], *labels[axis + 1 :])
 
@@ -105,7 +105,9 @@ def prefixes(monoid: Monoid, kept: int, b: Builder, wires: Sequence[Wire]) -> Se
 
 def joins(monoid: Monoid, b: Builder, wires: Sequence[Wire]) -> Sequence[Wire]:
     """The operator on two arrays of elements, entry by entry, repeated where one has an entry for all."""
-    return mapped(b, list(monoid.op.outputs), wires)
+    n = max([w.shape[0] for w in wires])
+    made = mapped(b, list(monoid.op.outputs), wires)
+    return [filled(b, w, Tensor((n, *w.shape[1:]), w.dtype)) for w in made]
 
 
 def joined_first(

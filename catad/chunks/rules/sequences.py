@@ -46,11 +46,13 @@ def in_sequence(
     carried: Sequence[tuple[Chunked, Labels]] = (),
     notes: Sequence[Hashable] | None = None,
     starts: bool = False,
+    each: bool = False,
+    light: bool = False,
 ) -> list[Chunked]:
     """A box that is local along its labels, with its note for each block of the label of the steps.
 
     `carried` are arrays whose first axis, with that label, has an entry for each block of the steps. `starts` asks for the
-    positions of the first steps.
+    positions of the first steps. With `each` results have an entry for each block of the steps, along their first axis.
     """
     cuts = plan.cuts(ins, (), {})
     sizes = {k: n for x, labels in [*ins] for n, k in zip(x.shape, labels, strict=True) if k is not None}
@@ -72,11 +74,13 @@ def in_sequence(
 
     own_notes = None if notes is None else [notes if d == at_steps else None for d in range(len(grid))]
     offsets = [(at_steps, cuts[label].starts)] if starts else []
-    box = Local(name, grid, reads, lay_local, own_notes, offsets, salt=plan.salt)
-    return [
-        box.result(space, [dim.get(k) for k in labels])  # type: ignore[arg-type]
-        for space, labels in outs
-    ]
+    box = Local(name, grid, reads, lay_local, own_notes, offsets, light=light, salt=plan.salt)
+    made = []
+    for space, labels in outs:
+        own_dims = [None if k is None else dim.get(k) for k in labels]
+        parts = [(n,) if d is None else grid[d] for n, d in zip(space.shape, own_dims, strict=True)]
+        made.append(box.result(space, own_dims, ((1,) * len(parts[0]), *parts[1:]) if each else tuple(parts)))
+    return made
 
 
 def _beside(b: Builder, wire: Wire, labels: Labels, label: int) -> Wire:

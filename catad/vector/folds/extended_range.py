@@ -70,7 +70,7 @@ def _normal(m: Any) -> Any:
 
 def _number(x: Any) -> Any:
     """A number in double precision as (k, m), 2**-500 <= |m| <= 2**500."""
-    marks, factor = _kind(x), _factor(x)
+    marks, factor = kind_of(x), _factor(x)
     small, large = abs(factor) < _SMALL, abs(factor) > _LARGE
     scaled = factor * (2.0**_MOVE if small else 2.0**-_MOVE if large else 1.0)
     return marks + (-_MOVE << _ROOM if small else _MOVE << _ROOM if large else 0), scaled
@@ -78,7 +78,7 @@ def _number(x: Any) -> Any:
 
 def _single(x: Any) -> Any:
     """The same in single precision."""
-    return _kind(x), np.float64(_factor(x))
+    return kind_of(x), np.float64(_factor(x))
 
 
 def _two(x: Any, y: Any) -> Any:
@@ -90,18 +90,18 @@ def _two(x: Any, y: Any) -> Any:
 
 def _four(x: Any, y: Any, z: Any, w: Any) -> Any:
     """The product of four numbers in single precision as (k, m)."""
-    a, b, c, d = _kind(x), _kind(y), _kind(z), _kind(w)
+    a, b, c, d = kind_of(x), kind_of(y), kind_of(z), kind_of(w)
     once, twice = a | b | c | d, (a & b) | (c & d) | ((a | b) & (c | d))
     left, right = np.float64(_factor(x)) * np.float64(_factor(y)), np.float64(_factor(z)) * np.float64(_factor(w))
     return once | (twice << 3), left * right
 
 
-def _any(x: Any) -> Any:
+def any_number(x: Any) -> Any:
     """Any number as (k, m) of any m."""
     return 0, np.float64(x)
 
 
-def _kind(x: Any) -> Any:
+def kind_of(x: Any) -> Any:
     """The mark of a number."""
     size = abs(x)
     return 0 if size > 0.0 and size < np.inf else 1 if size == 0.0 else 2 if size == np.inf else 4
@@ -121,7 +121,7 @@ def _ranged(k: Any, m: Any) -> Any:
 
 def _marked(k: Any, m: Any) -> Any:
     """The same for an m in this range or from single precision."""
-    return k + _kind(m), _factor(m)
+    return k + kind_of(m), _factor(m)
 
 
 def _is_usual(k: Any, m: Any, h: Any, n: Any) -> Any:
@@ -185,7 +185,7 @@ def _without_kind(marks: Any, number: Any, kind: Any) -> Any:
 
 def _of_one(marks: Any, number: Any, x: Any) -> Any:
     """The same for a factor x, where each x has a product of its own."""
-    return _without_kind(marks, number, _kind(x))
+    return _without_kind(marks, number, kind_of(x))
 
 
 def _of_many(marks: Any, number: Any, x: Any) -> Any:
@@ -225,6 +225,11 @@ def _monoid(product: Callable[[Any, Any, Any, Any], Any]) -> Monoid:
     return Monoid(op, (0, 1.0), tree, None, 0, TIMES)
 
 
+def product_of_any(dtype: np.dtype[Any]) -> Monoid:
+    """The monoid that multiplies numbers (k, m) of any m, or from single precision."""
+    return _monoid(_rarely_single if format_of(dtype).is_short else _rarely)
+
+
 def _plain(b: Builder, marked: Wire, many: bool) -> Wire:
     """True where there are no marks; unless many factors have the same product, in none of the numbers along the last axis."""
     from catad.vector.folds.fold import Fold
@@ -234,7 +239,7 @@ def _plain(b: Builder, marked: Wire, many: bool) -> Wire:
     return mapped(b, [scalar.apply("eq", scalar.param(0), scalar.const(0))], [found])[0]
 
 
-def _divided(b: Builder, x: Wire, totals: Sequence[Wire], many: bool, spread: Callable[[Wire], Wire]) -> Wire:
+def divided_by_each(b: Builder, x: Wire, totals: Sequence[Wire], many: bool, spread: Callable[[Wire], Wire]) -> Wire:
     """Products without a factor. With `many` all factors along the last axis have the same."""
     dividend = _dividend_single if format_of(x.dtype).is_short else _dividend
     dividends = mapped(b, list(scalar.read(dividend).outputs), totals)
@@ -242,7 +247,7 @@ def _divided(b: Builder, x: Wire, totals: Sequence[Wire], many: bool, spread: Ca
     return mapped(b, list(_without(x.dtype, many).outputs), [x, spread(plain), *map(spread, dividends)])[0]
 
 
-def _total(b: Builder, x: Wire, along: int) -> Sequence[Wire]:
+def total_along(b: Builder, x: Wire, along: int) -> Sequence[Wire]:
     """The product along an axis as (k, m). Of many elements, some are multiplied before they are folded."""
     from catad.vector.folds.fold import Fold
 
@@ -268,9 +273,9 @@ class LeaveOneOut(D):
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         others = [k for k in range(x.ndim) if k != self.axis]
-        totals = _total(b, x, self.axis)
+        totals = total_along(b, x, self.axis)
         many = self.axis == x.ndim - 1
-        return _divided(b, x, totals, many, lambda w: repeated(b, w, others[: w.ndim], x.shape))
+        return divided_by_each(b, x, totals, many, lambda w: repeated(b, w, others[: w.ndim], x.shape))
 
 
 @share
@@ -284,14 +289,14 @@ class LeaveOneOutByBin(D):
         from catad.vector.bins.fold_by_bin import FoldByBin
 
         index, values = x
-        product = _rarely_single if format_of(values.dtype).is_short else _rarely
-        totals = b.add(FoldByBin(_monoid(product), self.bins), index, *mapped(b, list(scalar.read(_any).outputs), [values]))
+        numbers = mapped(b, list(scalar.read(any_number).outputs), [values])
+        totals = b.add(FoldByBin(product_of_any(values.dtype), self.bins), index, *numbers)
 
         def spread(w: Wire) -> Wire:
             found = b.add(Gathered(rows_of(w.shape, index.shape)), index, w)[0] if w.ndim else w
             return repeated(b, found, range(found.ndim), values.shape)
 
-        others = _divided(b, values, totals, False, spread)
+        others = divided_by_each(b, values, totals, False, spread)
         own = repeated(b, index, (0,), values.shape)
         within = scalar.apply("select", inside(scalar.param(1), self.bins), scalar.param(0), scalar.const(0.0))
         return mapped(b, [within], [others, own])[0]

@@ -25,7 +25,7 @@ from catad.vector.scans.scan import scanned
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wires
 
-_QUOTIENT = Function.make(2, [scalar.apply("div", scalar.param(1), scalar.param(0))])  # of an element and the product
+QUOTIENT = Function.make(2, [scalar.apply("div", scalar.param(1), scalar.param(0))])  # of an element and the product
 _IS_ZERO = scalar.apply("eq", scalar.param(1), scalar.const(0))
 _QUOTIENT_BY_BIN = Function.make(
     3, [scalar.apply("select", _IS_ZERO, scalar.param(1), scalar.apply("div", scalar.param(1), scalar.param(2)))]
@@ -67,7 +67,7 @@ class LeaveOneOutProduct(Shortcut, AlongAxis):
     def formula(self, ins: tuple[Tensor, ...]) -> Formula | None:
         shape = ins[0].shape
         axes = tuple(range(len(shape)))
-        return Formula(_QUOTIENT, (Read(0, axes), Read(1, axes[: self.axis] + axes[self.axis + 1 :])), shape)
+        return Formula(QUOTIENT, (Read(0, axes), Read(1, axes[: self.axis] + axes[self.axis + 1 :])), shape)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return 3 * ins[0].size
