@@ -92,6 +92,12 @@ def run_region(program: RegionProgram, spec: Sequence[Any] | None, at: tuple[int
     return made[0] if len(made) == 1 else tuple(made)
 
 
+def cut_edges(edges: Sequence[Sequence[tuple[int, int] | None]], entry: int | None, block: Any) -> tuple[Any, ...]:
+    """Copies of parts of a block, or of an entry of a tuple."""
+    array = block if entry is None else block[entry]
+    return tuple([array[tuple([slice(None) if s is None else slice(*s) for s in edge])].copy() for edge in edges])
+
+
 def _check_blocks(program: RegionProgram, at: tuple[int, ...], leaves: Sequence[Any]) -> None:
     """Raise where a block is not what the array that it belongs to has said."""
     for k, space in zip(program.wiring.inputs, leaves, strict=True):
