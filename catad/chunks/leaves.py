@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -122,7 +122,7 @@ def _main(own: Sequence[Piece]) -> int:
 
 def _facts(own: Sequence[tuple[Piece, ...]], sizes: Sizes) -> list[tuple[Hashable, ...]]:
     """What a program depends on where pieces are its leaves: the place of the longest in its block, and how long others are."""
-    found = []
+    found: list[tuple[Hashable, ...]] = []
     for along in own:
         main = _main(along)
         found.append(tuple([(sizes[p.block], p.start, p.stop) if k == main else p.stop - p.start for k, p in enumerate(along)]))

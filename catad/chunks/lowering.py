@@ -16,7 +16,7 @@ import numpy as np
 from catad.category.spaces import Product, Tensor
 from catad.category.wiring import Builder, Wiring
 from catad.chunks.exchanges import exchange
-from catad.chunks.leaves import Leaves
+from catad.chunks.leaves import Leaves, Slices
 from catad.chunks.parts import numblocks
 from catad.chunks.regions import Node, Region, made_by
 from catad.chunks.tasks import Ref, Tasks
@@ -236,7 +236,7 @@ class _Along:
         """How the task finds what is read among its arguments, which are added where they are not there yet."""
         if 0 in self.shown.read.shape(at):
             return ()
-        found = []
+        found: list[tuple[Any, Slices]] = []
         for block, slices in self.shown.shown(at):
             edge = self.wanted.get(block, {}).get(slices)
             if edge is not None:
@@ -244,10 +244,10 @@ class _Along:
             else:
                 found.append((_place(self.blocks[block], args, places), slices))
         if self.shown.split or self.shown.simple:
-            return [leaf if not any(slices) else self._spec((1,) * len(slices), tuple([(s,) for s in slices]), (leaf,)) for leaf, slices in found]
-        own = self.shown.at(at)
-        slices = tuple([tuple([None if p.whole else (p.start, p.stop) for p in axis]) for axis in own])
-        return [self._spec(tuple([len(axis) for axis in own]), slices, tuple([leaf for leaf, _ in found]))]
+            return [self._spec((1,) * len(own), tuple([(s,) for s in own]), (leaf,)) if any(own) else leaf for leaf, own in found]
+        axes = self.shown.at(at)
+        each = tuple([tuple([None if p.whole else (p.start, p.stop) for p in axis]) for axis in axes])
+        return [self._spec(tuple([len(axis) for axis in axes]), each, tuple([leaf for leaf, _ in found]))]
 
     def _spec(self, counts: Any, slices: Any, leaves: Any) -> Any:
         spec = Gathered(counts, slices, leaves)

@@ -12,8 +12,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from catad import errors
 from catad.category.boxes import Primitive
+from catad.category.constant import Constant
 from catad.category.spaces import Tensor
 from catad.chunks import options
 from catad.chunks.parts import Ranges, Sizes, Window, blocks_of, ranges_of, uncut
@@ -86,12 +89,14 @@ class Plan:
         wanted: Mapping[int, Ranges | None] | None = None,
         light: bool = False,
         cheap: int = 0,
+        starts: Sequence[int] = (),
     ) -> tuple[list[Chunked], int]:
         """A box that is local along its labels, but for those that are `whole`.
 
         Cut labels that a result lacks give it leading axes, with one entry for each block: the partial results. The second
         result is how many such axes there are. What is `cheap` is rather made again, of other ranges of what is stored (1) or
-        moved (2), than stored itself and read in these.
+        moved (2), than stored itself and read in these. `lay` is given the wires that are read, and then for each label of
+        `starts` where the block begins along it.
         """
         cuts = self.cuts(ins, whole, wanted or {})
         sizes = {k: n for x, labels in ins for n, k in zip(x.shape, labels, strict=True) if k is not None}
@@ -107,13 +112,19 @@ class Plan:
         summed = [label for label in order if all(label not in labels for _, labels in outs)]
         assert all(label in summed or label in labels for _, labels in outs for label in order), f"{name}: results cut alike"
 
+        moving = [label for label in starts if label in dim]
+        begins = {label: window.ranges.starts[0] for label, window in fixed.items()}
+
         def lay_local(b: Builder, wires: list[LocalWire], at: At) -> Sequence[LocalWire]:
             local = sizes | {label: at.sizes[d] for label, d in dim.items()}
-            made = lay(b, wires, local)
+            known = dict(zip(moving, at.offsets, strict=True))
+            begin = [known[k] if k in known else b.add(Constant(np.asarray(begins.get(k, 0), np.int64)))[0] for k in starts]
+            made = lay(b, [*wires, *begin], local)
             return [reshaped(b, w, ((1,) * len(summed)) + w.shape) for w in made] if summed else made
 
-        box = Local(name, grid, reads, lay_local, light=light, salt=self.salt)
-        what = name, ins, outs, lay, whole, light, cheap
+        offsets = [(dim[label], cuts[label].starts) for label in moving]
+        box = Local(name, grid, reads, lay_local, offsets=offsets, light=light, salt=self.salt)
+        what = name, ins, outs, lay, whole, light, cheap, starts
         made = []
         for place, (space, labels) in enumerate(outs):
             own = [None if k is None else dim.get(k) for k in labels]
@@ -169,13 +180,13 @@ class Plan:
         key = id(box), place, (ranges, most)
         if key in self._again:
             return self._again[key][1]
-        name, ins, outs, lay, whole, light, cheap = what
+        name, ins, outs, lay, whole, light, cheap, starts = what
         found = None
         wanted = self._wanted(labels, ranges, whole)
         if wanted is not None and box.salt == self.salt:
             changed = {k: r for k, r in wanted.items() if r != cuts.get(k)}
             if all(self._gives(x, own, changed, cuts, most) for x, own in ins):
-                found = self.labelled(name, ins, outs, lay, whole, {**cuts, **changed}, light, cheap)[0][place]
+                found = self.labelled(name, ins, outs, lay, whole, {**cuts, **changed}, light, cheap, starts)[0][place]
         self._again[key] = (box, found)
         return found
 

@@ -110,7 +110,7 @@ def _stage(one: Lowered) -> Stage:
 
 
 def _handed(planned: Planned) -> Iterator[tuple[Any, ...]]:
-    """The tasks that take results out of tuples, or join arrays."""
+    """The tasks that take results out of tuples, join arrays, or cut edges."""
     made = {key: one.region for one in planned.regions for key in one.region.results}
     for result in planned.results:
         if not isinstance(result.source, Argument):
@@ -118,11 +118,14 @@ def _handed(planned: Planned) -> Iterator[tuple[Any, ...]]:
             if len(own) > 1 or len(made[own[0]].results) > 1:
                 yield from [(*own[0], k) for k in range(math.prod(numblocks(result.parts)))]
     for one in planned.regions:
-        for read in one.reads:
+        for read in one.region.reads:
             if exchange(read).kind != "block":
                 for key in made_by(read.array):
                     if is_small_part(made[key], *key):
                         yield from [(*key, k) for k in range(made[key].tasks)]
+        for leaves in one.reads:
+            for k, edges in leaves.edges(one.region.counts).items():
+                yield (leaves.read.array, k, tuple(edges))
 
 
 def _lines(plan: ChunkPlan) -> list[str]:

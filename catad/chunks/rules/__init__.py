@@ -1,8 +1,11 @@
 """What each box does on arrays in blocks: one file for each kind of boxes, entered into the table of `table.py`."""
 
 from catad.chunks.rules import affine as affine
+from catad.chunks.rules import bins as bins
+from catad.chunks.rules import checks as checks
 from catad.chunks.rules import contractions as contractions
 from catad.chunks.rules import folds as folds
+from catad.chunks.rules import indexing as indexing
 from catad.chunks.rules import matrices as matrices
 from catad.chunks.rules import moves as moves
 from catad.chunks.rules import overwriting as overwriting
@@ -11,6 +14,7 @@ from catad.chunks.rules import recurrences as recurrences
 from catad.chunks.rules import reshaping as reshaping
 from catad.chunks.rules import scans as scans
 from catad.chunks.rules import segments as segments
+from catad.chunks.rules import sorting as sorting
 from catad.chunks.rules import transforms as transforms
 from catad.chunks.rules import windows as windows
 from catad.chunks.rules import winners as winners

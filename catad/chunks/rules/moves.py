@@ -81,13 +81,17 @@ def cut_like(sizes: Sequence[Sizes]) -> list[Ranges | None]:
 
 @rule(StridedCopy, cut="along any axis: local, from the positions that a block shows", exchanged="what lies in other blocks")
 def _copied(plan: Plan, primitive: StridedCopy, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
-    (x,) = ins
-    sizes = [moved_sizes(ax, own) for ax, own in zip(primitive.axes, x.parts, strict=True)]
+    sizes = [moved_sizes(ax, own) for ax, own in zip(primitive.axes, ins[0].parts, strict=True)]
+    return [copied(plan, primitive, ins[0], cut_like(sizes))]
+
+
+def copied(plan: Plan, primitive: StridedCopy, x: Chunked, ranges: Sequence[Ranges | None]) -> Chunked:
+    """Ranges of what a move gives."""
 
     def lay(b: Builder, wires: list[Wire], axes: list[tuple[Axis, ...]]) -> Wire:
         return moved(b, wires[0], axes[0], primitive.fill)
 
-    return [moving(plan, "move", outs[0], cut_like(sizes), [Operand(x, primitive.axes)], lay)]
+    return moving(plan, "move", primitive.typed((x.space,))[0], ranges, [Operand(x, primitive.axes)], lay)
 
 
 @rule(Concatenate, cut="along its axis: blocks after each other, or moved into even ones; others: local", exchanged="edges")

@@ -1,6 +1,6 @@
 """Operators on elements that may be absent: tables of blocks are joined with them, of which a block fills some places only.
 
-An element is a truth value, whether it is there, and its numbers. So nothing is joined with a neutral element, which an operator
+An element is its numbers, and a truth value: whether it is there. So nothing is joined with a neutral element, which an operator
 with rounding, with positions or with numbers of its own does not always leave alone.
 """
 
@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from catad import scalar
-from catad.linear.families.contract import repeated
 from catad.scalar import Function
 from catad.support.lru import remembered
 from catad.vector.folds.fold import Fold
@@ -34,28 +33,32 @@ GREATEST = Monoid(_of_number(scalar.apply("maximum", scalar.param(0), scalar.par
 """The operators of sums, and of positions that are -1 where there are none."""
 
 
+_THERE = Monoid(_of_number(scalar.apply("or", scalar.param(0), scalar.param(1))), (False,), None)
+
+
 @remembered
 def present(monoid: Monoid) -> Monoid:
-    """An operator without free numbers on elements that may be absent."""
+    """An operator without free numbers on elements that may be absent: on their numbers, and whether they are there.
+
+    Its laws, which a first call checks, are those of the truth value: boxes that make elements check those of the operator.
+    """
     d = monoid.width
-    first, second = scalar.param(0), scalar.param(d + 1)
-    left = [scalar.param(1 + k) for k in range(d)]
-    right = [scalar.param(d + 2 + k) for k in range(d)]
-    both = scalar.substitute(monoid.op, [*left, *right])
-    outputs = [scalar.apply("or", first, second)]
-    for one, joined, other in zip(left, both, right, strict=True):
-        outputs.append(scalar.apply("select", first, scalar.apply("select", second, joined, one), other))
-    tree = (None, *[None] * d)
+    left, right = ([scalar.param(side + k) for k in range(d)] for side in (0, d + 1))
+    first, second = scalar.param(d), scalar.param(2 * d + 1)
+    outputs = []
+    for one, both, other in zip(left, scalar.substitute(monoid.op, [*left, *right]), right, strict=True):
+        outputs.append(scalar.apply("select", first, scalar.apply("select", second, both, one), other))
+    tree = (*[None] * d, None)
+    outputs.append(scalar.apply("or", first, second))
     op = Function.make(2 * d + 2, outputs, tree, (tree, tree), f"{monoid.op.name or 'op'} of what is there")
-    return Monoid(op, (False, *monoid.neutral), tree)
+    return Monoid(op, (*monoid.neutral, False), tree, None, 0, _THERE)
 
 
-def fold_present(b: Builder, monoid: Monoid, there: Wire, values: Sequence[Wire]) -> list[Wire]:
-    """The folds along axis 0 of what is there, with whether anything is; `there` may lack axes at the end."""
-    wide = repeated(b, there, range(there.ndim), values[0].shape)
-    return list(b.add(Fold(present(monoid), 0), wide, *values))
+def fold_present(b: Builder, wires: Sequence[Wire], monoid: Monoid) -> Sequence[Wire]:
+    """The folds along axis 0 of what is there, and whether anything is."""
+    return b.add(Fold(present(monoid), 0), *wires)
 
 
 def joined(b: Builder, monoid: Monoid, first: Sequence[Wire], second: Sequence[Wire]) -> list[Wire]:
-    """Two elements, each a wire that says whether it is there and its numbers, as one."""
+    """Two elements as one."""
     return mapped(b, list(present(monoid).op.outputs), [*first, *second])

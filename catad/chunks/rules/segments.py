@@ -9,10 +9,10 @@ import numpy as np
 
 from catad.category.boxes import AlongAxis, box
 from catad.category.spaces import Tensor
-from catad.chunks.parts import Ranges, ranges_of
+from catad.chunks.parts import Ranges
 from catad.chunks.plan import Labels, Plan
 from catad.chunks.rules.contractions import added
-from catad.chunks.rules.moves import copied
+from catad.chunks.rules.moves import copied, cut_like
 from catad.chunks.rules.sequences import Here, block_sizes, follows, in_sequence, steps
 from catad.chunks.rules.table import WHOLE, rule
 from catad.chunks.wires import At, Chunked, Local, Read
@@ -187,8 +187,7 @@ def _previous(plan: Plan, primitive: PreviousState, ins: Sequence[Chunked], outs
     before = states
     if back:
         moves = StridedCopy(along(states.shape, axis, ap(n, n, 0, 1, back, 1, max(n - back, 0))), 0.0)
-        ranges = [ranges_of(sizes) if len(sizes) > 1 else None for sizes in states.parts]
-        before = copied(plan, moves, states, ranges)
+        before = copied(plan, moves, states, cut_like(states.parts))
     node = apply("select", param(0), const(0), param(1))
 
     def lay(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:

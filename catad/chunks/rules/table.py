@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from catad.category.boxes import Primitive
-from catad.category.spaces import Tensor
-from catad.category.wiring import Wiring
+from catad.category.spaces import Product, Tensor
+from catad.category.wiring import Builder, Wire, Wiring
 from catad.chunks.plan import Plan
 from catad.chunks.wires import Chunked
 
@@ -88,3 +88,10 @@ def _sole(wiring: Wiring) -> set[int]:
             else:
                 found.discard(k)
     return found
+
+
+def by_boxes(plan: Plan, ins: Sequence[Chunked], lay: Callable[[Builder, Sequence[Wire]], Sequence[Wire]]) -> list[Chunked]:
+    """What a box does that means some others: each by its rule."""
+    b = Builder()
+    wires = tuple([b.wire(x.space) for x in ins])
+    return plan_of(plan, b.finish(Product(tuple([x.space for x in ins])), wires, tuple(lay(b, wires))), ins)

@@ -64,14 +64,14 @@ def _arg_extremum(plan: Plan, primitive: ArgExtremum, ins: Sequence[Chunked], ou
         (most,) = b.add(Fold(monoid, axis), *wires)
         at = b.add(primitive, *wires, steps_along(b, wires[0].shape, axis), most)
         (there,) = mapped(b, [apply("ge", param(0), const(0))], at)
-        found = [there, most, *mapped(b, [_OFFSET], [*at, here.start])]
+        found = [most, *mapped(b, [_OFFSET], [*at, here.start]), there]
         return [reshaped(b, w, (1, *w.shape)) for w in found]
 
     shape = (len(sizes), *[x.shape[k] for k in rest])
-    made = [(Tensor(shape, dtype), (axis, *rest)) for dtype in (np.dtype(np.bool_), x.space.dtype, np.dtype(np.int64))]
+    made = [(Tensor(shape, dtype), (axis, *rest)) for dtype in (x.space.dtype, np.dtype(np.int64), np.dtype(np.bool_))]
     found = in_sequence(plan, "extremum of blocks", given, made, axis, lay, starts=True, each=True)
     positions = with_position(monoid)
-    return plan.combined("extremum", found, lambda b, wires: fold_present(b, positions, wires[0], wires[1:]))[2:]
+    return plan.combined("extremum", found, lambda b, wires: fold_present(b, wires, positions))[1:2]
 
 
 @share

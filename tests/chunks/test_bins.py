@@ -1,0 +1,105 @@
+"""Boxes that read and write at indices, fold by bin, and sort: on arrays in blocks as on whole ones."""
+
+import numpy as np
+import pytest
+
+import catad as ct
+from catad.testing import check_chunks
+
+X = np.linspace(0.1, 2.0, 23)
+RNG = np.random.default_rng(7)
+V = RNG.normal(size=23)
+TIES = np.round(2 * RNG.normal(size=23))
+M = RNG.normal(size=(13, 5))
+BINS = RNG.integers(-1, 6, 23)  # some out of range
+LABELS = RNG.integers(0, 5, 23)
+MANY = RNG.normal(size=40)
+SPOTS = RNG.integers(0, 40, 23)
+APART = RNG.permutation(40)[:23]
+ROWS = RNG.integers(0, 13, (4, 3))
+
+
+def k_means(centres, points):
+    distance = np.sum((points[:, None, :] - centres[None, :, :]) ** 2, axis=2)
+    own = np.argmin(distance, axis=1)
+    counts = np.bincount(own, minlength=3)
+    sums = np.zeros((3, 5))
+    np.add.at(sums, own, points)
+    return sums / np.maximum(counts, 1)[:, None]
+
+
+@ct.function
+def stores(a, i, v):
+    a = a.copy()
+    a[i] = v
+    return np.sum(a * a)
+
+
+@ct.function
+def adds(a, i, v):
+    a = a.copy()
+    np.add.at(a, i, v)
+    return np.sin(a)
+
+
+OPS = {
+    "times": ct.histogram(ct.mul, 1.0, 5),
+    "greatest": ct.histogram(ct.maximum, -np.inf, 5),
+    "log": ct.histogram(np.logaddexp, -np.inf, 5),
+    "affine": ct.histogram(lambda a, b: (a[0] * b[0], a[1] * b[0] + b[1]), (1.0, 0.0), 5),
+    "free": ct.histogram(lambda a, b, t: t * np.logaddexp(a / t, b / t), -np.inf, 5, params=1),
+    "inverse": ct.histogram(ct.monoid(lambda a, b: a + b + a * b, 0.0, inverse=lambda t, x: (t - x) / (1 + x)), bins=5),
+}
+
+PROGRAMS = {
+    "bincount": (lambda i: np.bincount(i, minlength=7), [LABELS]),
+    "weights": (lambda i, w: np.bincount(i, weights=w, minlength=7), [LABELS, V]),
+    "histogram": (ct.histogram(ct.add, 0.0, 5), [BINS, V]),
+    "rows": (ct.histogram(ct.add, 0.0, 5), [BINS[:13], M]),
+    "times": (OPS["times"], [BINS, V]),
+    "a zero": (OPS["times"], [BINS, V * (np.arange(23) != 4)]),
+    "huge": (OPS["times"], [BINS, V * np.where(np.arange(23) % 2, 1e50, 1e-50)]),
+    "greatest": (OPS["greatest"], [BINS, TIES]),
+    "greatest rows": (OPS["greatest"], [BINS[:13], np.round(M)]),
+    "log": (OPS["log"], [BINS, V]),
+    "affine": (lambda i, a, c: OPS["affine"](i, (a, c)), [BINS, V, X]),
+    "free": (OPS["free"], [BINS, V, 0.7]),
+    "inverse": (OPS["inverse"], [BINS, X]),
+    "k-means": (k_means, [M[:3], M]),
+    "embedding": (lambda table, i: np.sum(np.tanh(table[i]) ** 2), [M, ROWS]),
+    "one hot": (lambda i, w: np.eye(5)[i] @ w, [LABELS, M[0]]),
+    "gather": (ct.gather, [M, ROWS]),
+    "scatter": (ct.scatter, [MANY, SPOTS, V]),
+    "scatter-add": (ct.scatter_add, [MANY, SPOTS, V]),
+    "store": (stores, [MANY, APART, V]),
+    "store twice": (stores, [MANY, SPOTS, V]),
+    "add": (adds, [MANY, SPOTS, V]),
+    "add to few": (adds, [V[:5], LABELS, V]),
+    "sort": (np.sort, [V]),
+    "sort ties": (np.sort, [TIES]),
+    "sort rows": (lambda x: np.sort(x, axis=0), [M]),
+    "sort columns": (lambda x: np.sort(x, axis=1), [M]),
+    "argsort": (ct.argsort(), [TIES]),
+    "argsort rows": (ct.argsort(0), [np.round(M)]),
+    "integers": (np.sort, [SPOTS]),
+    "median": (np.median, [V]),
+    "partition": (lambda x: np.sum(np.partition(x, 5)[:5]), [V]),
+    "quantile": (lambda x: np.quantile(x, 0.3), [V]),
+    "searchsorted": (lambda s, x: np.searchsorted(s, x), [np.sort(MANY), V]),
+    "right": (ct.searchsorted("right"), [np.sort(TIES), np.round(2 * X)]),
+    "take along": (lambda x, i: np.take_along_axis(x, i, axis=0), [M, ROWS[:, :1] * np.ones((1, 5), int)]),
+    "argmax": (lambda x: (np.argmax(x), np.argmin(x, axis=0)), [np.round(M)]),
+    "max": (lambda x: np.sum(np.max(x, axis=0) ** 2), [np.round(M)]),
+    "negative": (lambda x, i: x[i], [V, BINS]),
+    "pairs": (lambda x, i, j: x[i, j] ** 2, [M, LABELS, LABELS[::-1] % 5]),
+    "slices": (lambda x, i: x[i, 1:4] ** 2, [M, LABELS]),
+    "fourth": (ct.histogram(ct.add, 0, 5), [BINS, np.arange(23)]),
+}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(name, seed):
+    f, args = PROGRAMS[name]
+    with ct.use_engine("reference"):
+        check_chunks(f, *args, seed=seed)
