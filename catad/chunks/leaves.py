@@ -18,7 +18,7 @@ from catad.category.constant import Constant
 from catad.category.spaces import Tensor
 from catad.chunks.parts import Piece, Ranges, Sizes, numblocks, pieces
 from catad.chunks.wires import Read
-from catad.linear.families.reindex import axis, moved_along
+from catad.linear.families.reindex import axis, moved
 from catad.vector.shapes.shape import Concatenate
 
 if TYPE_CHECKING:
@@ -82,10 +82,9 @@ class Leaves:
             if list(each) == main:
                 whole = [n[along[k].block] for along, k, n in zip(own, each, parts, strict=True)]
                 leaves.append(b.wire(Tensor(whole, dtype)))
-                wire = leaves[-1]
-                for d, (n, size, along) in enumerate(zip(whole, sizes, own, strict=True)):
-                    wire = moved_along(b, wire, d, axis(n, size, along[each[d]].start, 1, 0, 1, size))
-                wires.append(wire)
+                starts = [along[k].start for along, k in zip(own, each, strict=True)]
+                moves = [axis(n, size, k, 1, 0, 1, size) for n, size, k in zip(whole, sizes, starts, strict=True)]
+                wires.append(moved(b, leaves[-1], moves))
             else:
                 leaves.append(b.wire(Tensor(sizes, dtype)))
                 wires.append(leaves[-1])

@@ -158,13 +158,21 @@ class Plan:
     def cuts(
         self, ins: Sequence[tuple[Chunked, Labels]], whole: Sequence[int], wanted: Mapping[int, Ranges | None]
     ) -> dict[int, Ranges]:
-        """How labels are cut: as those wish who read the results, else as the largest array that has them, a stored one first."""
-        cuts = dict(wanted)
-        for x, labels in sorted(ins, key=lambda one: (-one[0].nbytes, one[0].again is not None)):
+        """How labels are cut: as those wish who read the results, else as the largest array that has them, a stored one first.
+
+        Of several arrays that are made in any blocks, such as slices beside each other, it is the one in the middle.
+        """
+        found: dict[int, list[tuple[tuple[int, bool], Ranges]]] = {}
+        for x, labels in ins:
             for sizes, label in zip(x.parts, labels, strict=True):
                 if label is not None and label not in whole and len(sizes) > 1:
-                    cuts.setdefault(label, ranges_of(sizes))
-        return {label: ranges for label, ranges in cuts.items() if ranges is not None}
+                    found.setdefault(label, []).append(((-x.nbytes, x.again is not None), ranges_of(sizes)))
+        cuts = {}
+        for label, each in found.items():
+            first = min([rank for rank, _ in each])
+            own = [ranges for rank, ranges in each if rank == first]
+            cuts[label] = sorted(own)[(len(own) - 1) // 2] if first[1] else own[0]
+        return {label: ranges for label, ranges in (cuts | dict(wanted)).items() if ranges is not None}
 
     def _labelled_again(
         self,

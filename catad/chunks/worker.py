@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import pickle
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from threading import Lock
@@ -79,7 +80,8 @@ def run_region(program: RegionProgram, spec: Sequence[Any] | None, at: tuple[int
         leaves = list(args)
     else:
         used = 1 + max([k for leaf in spec for k in _used(leaf)], default=-1)
-        leaves = [_leaf(leaf, args) for leaf in spec]
+        laid = _laid_out(spec, args)
+        leaves = [_leaf(leaf, laid) for leaf in spec]
         leaves += args[used:]
     xp = common_module([leaf for leaf in leaves if not isinstance(leaf, int)])
     leaves = [np.int64(leaf) if isinstance(leaf, int) else leaf for leaf in leaves]
@@ -104,6 +106,13 @@ def _check_blocks(program: RegionProgram, at: tuple[int, ...], leaves: Sequence[
         expected = program.wiring.wires[k]
         if getattr(space, "dtype", None) != expected.dtype or getattr(space, "shape", None) != expected.shape:
             raise errors.SpaceError(errors.other_block(at, space, expected))
+
+
+def _laid_out(spec: Sequence[Any], args: Sequence[Any]) -> Sequence[Any]:
+    """The arguments, of which those that a program reads several times are copied if their rows do not follow each other."""
+    again = [k for k, count in Counter([leaf for leaf in spec if isinstance(leaf, int)]).items() if count > 1]
+    made = {k: np.ascontiguousarray(args[k]) for k in again if isinstance(args[k], np.ndarray) and args[k].ndim}
+    return [made.get(k, array) for k, array in enumerate(args)] if made else args
 
 
 def _used(leaf: Any) -> Sequence[int]:

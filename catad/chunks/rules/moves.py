@@ -6,15 +6,16 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from catad.category.spaces import Tensor
+from catad.category.wiring import Wire
 from catad.chunks.parts import Ranges, Sizes, Window, bounds, ranges_of, sizes_between
 from catad.chunks.plan import Plan
 from catad.chunks.rules.table import rule
 from catad.chunks.wires import Again, At, Chunked, Joined, Local
-from catad.linear.families.reindex import Axis, StridedCopy, along, axis, moved
+from catad.linear.families.reindex import Axis, StridedCopy, along, axis, moved, whole
 from catad.vector.shapes.shape import Concatenate
 
 if TYPE_CHECKING:
-    from catad.category.wiring import Builder, Wire
+    from catad.category.wiring import Builder
 
 
 LARGE = 2**20  # bytes from which on arrays without blocks, after each other, are blocks
@@ -89,9 +90,20 @@ def copied(plan: Plan, primitive: StridedCopy, x: Chunked, ranges: Sequence[Rang
     """Ranges of what a move gives."""
 
     def lay(b: Builder, wires: list[Wire], axes: list[tuple[Axis, ...]]) -> Wire:
-        return moved(b, wires[0], axes[0], primitive.fill)
+        return moved_through(b, wires[0], axes[0], primitive.fill)
 
     return moving(plan, "move", primitive.typed((x.space,))[0], ranges, [Operand(x, primitive.axes)], lay)
+
+
+def moved_through(b: Builder, x: Wire, axes: Sequence[Axis], fill: float) -> Wire:
+    """The same as `moved`; of arrays after each other each is moved, where that leaves their axis as it is: compiled code then
+    copies none of them."""
+    box = next((box for box in reversed(b.boxes) if x.number in box.outs), None)
+    if box is None or not isinstance(box.primitive, Concatenate) or not axes[box.primitive.axis].is_whole:
+        return moved(b, x, axes, fill)
+    at, parts = box.primitive.axis, [Wire(b, k, b.spaces[k]) for k in box.ins]
+    each = [(*axes[:at], whole(part.shape[at]), *axes[at + 1 :]) for part in parts]
+    return b.add(box.primitive, *[moved_through(b, part, own, fill) for part, own in zip(parts, each, strict=True)])[0]
 
 
 @rule(Concatenate, cut="along its axis: blocks after each other, or moved into even ones; others: local", exchanged="edges")
