@@ -17,7 +17,7 @@ import numpy as np
 from catad.category.constant import Constant
 from catad.category.spaces import Tensor
 from catad.chunks.parts import Piece, Ranges, Sizes, numblocks, pieces
-from catad.chunks.wires import Read
+from catad.chunks.wires import Chunked, Read
 from catad.linear.families.reindex import axis, moved
 from catad.vector.shapes.shape import Concatenate
 
@@ -58,10 +58,10 @@ class Leaves:
     def shown(self, at: Sequence[int]) -> list[tuple[int, Slices]]:
         """The blocks at a coordinate, by their numbers, and which part of each a leaf is."""
         own = self.at(at)
-        main = [_main(along) for along in own]
+        main = [_main(along, sizes) for along, sizes in zip(own, self.read.array.parts, strict=True)]
         found = []
         for each in itertools.product(*own):
-            is_main = self.split and all(p is along[k] for p, along, k in zip(each, own, main, strict=True))
+            is_main = self.split and all(k >= 0 and p is along[k] for p, along, k in zip(each, own, main, strict=True))
             slices = tuple([None if is_main or p.whole else (p.start, p.stop) for p in each])
             found.append((sum([stride * p.block for stride, p in zip(self.strides, each, strict=True)]), slices))
         return found
@@ -75,7 +75,7 @@ class Leaves:
             leaf = b.wire(Tensor(shape, dtype))
             return [leaf], leaf
         own, parts = self.at(at), self.read.array.parts
-        main = [_main(along) for along in own]
+        main = [_main(along, sizes) for along, sizes in zip(own, parts, strict=True)]
         leaves, wires = [], []
         for each in itertools.product(*[range(len(along)) for along in own]):
             sizes = [along[k].stop - along[k].start for along, k in zip(own, each, strict=True)]
@@ -94,17 +94,11 @@ class Leaves:
                 wires = [b.add(Concatenate(d, n), *wires[k : k + n])[0] for k in range(0, len(wires), n)]
         return leaves, wires[0]
 
-    def edges(self, counts: Sequence[int]) -> dict[int, dict[Slices, int]]:
-        """For each block that is large the edges of it that tasks read, numbered."""
-        found: dict[int, dict[Slices, int]] = {}
-        if self.split:
-            for at in itertools.product(*map(range, counts)):
-                if 0 not in self.read.shape(at):
-                    for block, slices in self.shown(at):
-                        if self.is_edge(block, slices):
-                            own = found.setdefault(block, {})
-                            own.setdefault(slices, len(own))
-        return found
+    @property
+    def has_large_blocks(self) -> bool:
+        """Whether edges are passed by themselves."""
+        array = self.read.array
+        return math.prod([max(sizes) for sizes in array.parts]) * array.space.dtype.itemsize >= LARGE
 
     def is_edge(self, block: int, slices: Slices) -> bool:
         """Whether a leaf is a small part of a large block."""
@@ -114,15 +108,35 @@ class Leaves:
         return size * self.read.array.space.dtype.itemsize >= LARGE and shown * EDGE <= size
 
 
-def _main(own: Sequence[Piece]) -> int:
-    """The longest piece."""
-    return max(range(len(own)), key=lambda k: own[k].stop - own[k].start)
+Edges = dict[int, dict[Slices, int]]
+"""For each block of an array that is large the edges of it that tasks read, numbered."""
+
+
+def edges_of(reads: Sequence[Leaves], counts: Sequence[int]) -> dict[Chunked, Edges]:
+    """The edges that the tasks of a region read of each array."""
+    found: dict[Chunked, Edges] = {}
+    for one in reads:
+        if one.split and one.has_large_blocks:
+            known = found.setdefault(one.read.array, {})
+            for at in itertools.product(*map(range, counts)):
+                if 0 not in one.read.shape(at):
+                    for block, slices in one.shown(at):
+                        if any(slices) and one.is_edge(block, slices):
+                            own = known.setdefault(block, {})
+                            own.setdefault(slices, len(own))
+    return found
+
+
+def _main(own: Sequence[Piece], sizes: Sizes) -> int:
+    """The longest piece, of which a task receives the block; -1 where that is much longer."""
+    k = max(range(len(own)), key=lambda k: own[k].stop - own[k].start)
+    return k if own[k].whole or 2 * (own[k].stop - own[k].start) >= sizes[own[k].block] else -1
 
 
 def _facts(own: Sequence[tuple[Piece, ...]], sizes: Sizes) -> list[tuple[Hashable, ...]]:
     """What a program depends on where pieces are its leaves: the place of the longest in its block, and how long others are."""
     found: list[tuple[Hashable, ...]] = []
     for along in own:
-        main = _main(along)
+        main = _main(along, sizes)
         found.append(tuple([(sizes[p.block], p.start, p.stop) if k == main else p.stop - p.start for k, p in enumerate(along)]))
     return found

@@ -16,7 +16,7 @@ import numpy as np
 from catad.category.spaces import Product, Tensor
 from catad.category.wiring import Builder, Wiring
 from catad.chunks.exchanges import exchange
-from catad.chunks.leaves import Leaves, Slices
+from catad.chunks.leaves import Edges, Leaves, Slices, edges_of
 from catad.chunks.parts import numblocks
 from catad.chunks.regions import Node, Region, made_by
 from catad.chunks.tasks import Ref, Tasks
@@ -182,7 +182,8 @@ class Runner:
     def run(self, one: Lowered) -> None:
         """All tasks of a region; their results are known to `blocks` then."""
         region = one.region
-        along = [_Along(read, self.blocks, one) for read in one.reads]
+        edges = edges_of(one.reads, region.counts)
+        along = [_Along(read, self.blocks, region.level, edges.get(read.read.array, {})) for read in one.reads]
         many, name = len(region.results) > 1, region.name
         given: list[list[Block]] = [[] for _ in region.results]
         counts = [range(n) for n in region.counts]
@@ -223,11 +224,11 @@ def _in_order(blocks: list[Block], counts: Sequence[int], dims: Sequence[int | N
 class _Along:
     """The blocks that a read shows at each coordinate."""
 
-    def __init__(self, read: Leaves, blocks: Blocks, one: Lowered) -> None:
+    def __init__(self, read: Leaves, blocks: Blocks, level: int, wanted: Edges) -> None:
         self.shown, array = read, read.read.array
-        self.blocks = blocks.at_level(array, one.region.level)
-        self.wanted = read.edges(one.region.counts)
-        self.edges = {k: blocks.edges(self.blocks[k], tuple(own), array, k) for k, own in self.wanted.items()}
+        self.blocks = blocks.at_level(array, level)
+        self.wanted = wanted
+        self.edges = {k: blocks.edges(self.blocks[k], tuple(own), array, k) for k, own in wanted.items()}
         if exchange(read.read).kind != "block":
             self.blocks = blocks.apart(array)
         self.specs: dict[Any, Any] = {}

@@ -20,7 +20,7 @@ from catad.category.constant import Constant
 from catad.category.spaces import Tensor
 from catad.chunks import options
 from catad.chunks.parts import Ranges, Sizes, Window, blocks_of, ranges_of, uncut
-from catad.chunks.wires import At, Chunked, Local, Read
+from catad.chunks.wires import ANY, COMPUTED, FREE, STORED, At, Chunked, Local, Read
 from catad.linear.families.reindex import reshaped
 
 if TYPE_CHECKING:
@@ -88,14 +88,14 @@ class Plan:
         whole: Sequence[int] = (),
         wanted: Mapping[int, Ranges | None] | None = None,
         light: bool = False,
-        cheap: int = 0,
+        cheap: int = FREE,
         starts: Sequence[int] = (),
     ) -> tuple[list[Chunked], int]:
         """A box that is local along its labels, but for those that are `whole`.
 
         Cut labels that a result lacks give it leading axes, with one entry for each block: the partial results. The second
-        result is how many such axes there are. What is `cheap` is rather made again, of other ranges of what is stored (1) or
-        moved (2), than stored itself and read in these. `lay` is given the wires that are read, and then for each label of
+        result is how many such axes there are. What is `cheap` is rather made again, of other ranges of what is STORED or
+        MOVED, than stored itself and read in these. `lay` is given the wires that are read, and then for each label of
         `starts` where the block begins along it.
         """
         cuts = self.cuts(ins, whole, wanted or {})
@@ -124,6 +124,8 @@ class Plan:
 
         offsets = [(dim[label], cuts[label].starts) for label in moving]
         box = Local(name, grid, reads, lay_local, offsets=offsets, light=light, salt=self.salt)
+        need = max([x.reach for x, _ in ins if x.is_cut], default=FREE)
+        reach = FREE if need == FREE else COMPUTED if cheap >= need else STORED
         what = name, ins, outs, lay, whole, light, cheap, starts
         made = []
         for place, (space, labels) in enumerate(outs):
@@ -137,23 +139,29 @@ class Plan:
                 return self._labelled_again(box, what, place, labels, cuts, ranges, cheap)
 
             def recut(ranges: tuple[Ranges | None, ...], place: int = place, labels: Labels = labels) -> Chunked | None:
-                return self._labelled_again(box, what, place, labels, cuts, ranges, 3)
+                return self._labelled_again(box, what, place, labels, cuts, ranges, ANY)
 
             made.append(box.result(wide, [*[dim[label] for label in summed], *own], parts, None if summed else again))
             made[-1].recut = None if summed else recut
+            made[-1].reach = reach
         return made, len(summed)
 
     def note_gathered(self, name: str, reads: Sequence[Read]) -> None:
         """Note what tasks read of cut axes as a whole; raises `EngineError` where that is more than the limit of whole arrays."""
         nbytes = 0
         for array, windows in reads:
-            if any(len(own) > 1 and (w is None or w.dim is None) for own, w in zip(array.parts, windows, strict=True)):
+            if any(len(own) > 1 and self._is_gathered(own, w) for own, w in zip(array.parts, windows, strict=True)):
                 sizes = [n if w is None else max(w.ranges.sizes) for n, w in zip(array.shape, windows, strict=True)]
                 nbytes += math.prod(sizes) * array.space.dtype.itemsize
         if nbytes:
             self.gathered.append(Gathered(name, nbytes))
             if nbytes > options.whole_limit():
                 raise errors.EngineError(errors.gathers(name, nbytes, options.whole_limit()))
+
+    @staticmethod
+    def _is_gathered(sizes: Sizes, window: Window | None) -> bool:
+        """Whether every task reads the same blocks, of which there are several."""
+        return window is None or (window.dim is None and window.ranges.sizes[0] > max(sizes))
 
     def cuts(
         self, ins: Sequence[tuple[Chunked, Labels]], whole: Sequence[int], wanted: Mapping[int, Ranges | None]
@@ -214,14 +222,14 @@ class Plan:
     def _gives(
         x: Chunked, labels: Labels, changed: Mapping[int, Ranges | None], cuts: Mapping[int, Ranges], most: int
     ) -> bool:
-        """Whether an argument may be read in other ranges: without other blocks, or by those of what is stored, or moved."""
+        """Whether an argument may be read in other ranges: of what is free, or of `most`."""
         if not any(k in changed and len(sizes) > 1 for sizes, k in zip(x.parts, labels, strict=True)):
             return True
-        make = x.recut if x.sole else x.again
-        if make is None or (x.far and not x.sole):
-            return most > (0 if make is None else x.far)
         ranges = [None if k is None else changed[k] if k in changed else cuts.get(k) for k in labels]
-        return make(tuple(ranges)) is not None or most > x.far
+        make = x.recut if x.sole else x.again
+        if make is not None and (x.sole or x.reach <= max(STORED, most)) and make(tuple(ranges)) is not None:
+            return True
+        return (x.reach <= most and x.reach <= STORED) or most == ANY
 
     # -- exchanges
 

@@ -12,6 +12,7 @@ from catad.category.points import point_of
 from catad.category.terms import D
 from catad.chunks.engine import IN_BLOCKS, InBlocks, Planned
 from catad.chunks.exchanges import Exchange, exchange
+from catad.chunks.leaves import edges_of
 from catad.chunks.lowering import Lowered, is_small_part
 from catad.chunks.parts import Parts, numblocks
 from catad.chunks.plan import Whole
@@ -123,9 +124,8 @@ def _handed(planned: Planned) -> Iterator[tuple[Any, ...]]:
                 for key in made_by(read.array):
                     if is_small_part(made[key], *key):
                         yield from [(*key, k) for k in range(made[key].tasks)]
-        for leaves in one.reads:
-            for k, edges in leaves.edges(one.region.counts).items():
-                yield (leaves.read.array, k, tuple(edges))
+        for array, edges in edges_of(one.reads, one.region.counts).items():
+            yield from [(array, k, tuple(own)) for k, own in edges.items()]
 
 
 def _lines(plan: ChunkPlan) -> list[str]:

@@ -20,27 +20,29 @@ Again = Callable[[tuple["Ranges | None", ...]], "Chunked | None"]
 """What makes ranges of an array again (None: a whole axis) as the blocks of one; None where it cannot."""
 
 
-FAR, COMPUTED = 1, 2
+FREE, STORED, MOVED, COMPUTED, ANY = range(5)
+"""What ranges of an array that are not its blocks are made of: of nothing that is cut, of blocks that are stored, of such moved
+elsewhere, or by computing again from these."""
 
 
 class Chunked:
     """An array of a plan: its space, its parts, and what makes it: a `Local` box, an `Argument`, or `Joined` arrays.
 
-    `again` makes ranges for one of several readers, `recut` for the only one, which an array is made for if it is `sole`. To make
-    ranges again takes blocks of other arrays where it is `far`: FAR where these are moved, COMPUTED where it is computed of them.
+    `again` makes ranges for one of several readers, `recut` for the only one, which an array is made for if it is `sole`. Of
+    what these are made says `reach`.
     """
 
-    __slots__ = ("again", "far", "parts", "place", "recut", "sole", "source", "space")
+    __slots__ = ("again", "parts", "place", "reach", "recut", "sole", "source", "space")
 
     def __init__(self, space: Tensor, parts: Parts, source: Local | Argument | Joined, place: int = 0, again: Any = None) -> None:
         self.space, self.parts, self.source, self.place = space, parts, source, place
         self.again: Again | None = again
         self.recut: Again | None = again
         self.sole = False
-        self.far = 0
-        if isinstance(source, Local):
-            read = [max(one.far, FAR * (one.again is None)) for one, _ in source.reads if one.is_cut]
-            self.far = COMPUTED if any(read) and not source.moves else max(read, default=0)
+        self.reach = STORED
+        if again is not None:
+            read = [one.array.reach for one in source.reads if one.array.is_cut] if isinstance(source, Local) else [STORED]
+            self.reach = max(MOVED, *read) if max(read, default=FREE) > FREE else FREE
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from catad.category.spaces import Tensor
 from catad.chunks.plan import Plan
 from catad.chunks.rules.table import rule
-from catad.chunks.wires import Chunked
+from catad.chunks.wires import FREE, MOVED, Chunked
 from catad.linear.families.contract import Contract, contract
 
 if TYPE_CHECKING:
@@ -38,6 +38,6 @@ def _contract(plan: Plan, primitive: Contract, ins: Sequence[Chunked], outs: Seq
         lay,
         whole=many,
         light=moves,
-        cheap=2 * moves,
+        cheap=MOVED if moves else FREE,
     )
     return plan.combined("sum of partial sums", found, added, axes)

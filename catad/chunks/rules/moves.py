@@ -39,7 +39,7 @@ def moving(
     cut = [k for k, r in enumerate(ranges) if r is not None and len(r.starts) > 1]
     order = sorted(cut, key=lambda k: (len(ranges[k].starts), ranges[k]))  # type: ignore[union-attr]  # equal grids are equal
     dim = {k: d for d, k in enumerate(order)}
-    moves = [[None if r is None else _moves(ax, r) for ax, r in zip(own.axes, ranges, strict=True)] for own in operands]
+    moves = [[_shown(own.array, k, ax, r) for k, (ax, r) in enumerate(zip(own.axes, ranges, strict=True))] for own in operands]
     reads = []
     for own, (x, _) in zip(moves, operands, strict=True):
         if x is not None:
@@ -60,6 +60,13 @@ def moving(
     wide = Tensor([sum(sizes) for sizes in parts], space.dtype)
     again = remembering(plan, lambda asked: moving(plan, name, space, asked, operands, lay))
     return box.result(wide, [dim.get(k) for k in range(space.ndim)], parts, again)
+
+
+def _shown(x: Chunked | None, k: int, ax: Axis, ranges: Ranges | None) -> tuple[Ranges, list[Axis]] | None:
+    """What ranges show along an axis; None for all of it."""
+    if ranges is None and (x is None or len(x.parts[k]) == 1 or ax.m == ax.n_in):
+        return None
+    return _moves(ax, ranges or Ranges((0,), (ax.n_out,)))
 
 
 def remembering(plan: Plan, again: Again) -> Again:

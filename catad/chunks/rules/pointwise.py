@@ -12,9 +12,9 @@ from catad.category.spaces import Tensor
 from catad.chunks.parts import Ranges, uncut
 from catad.chunks.plan import Labels, Plan
 from catad.chunks.rules.table import rule
-from catad.chunks.wires import Argument, At, Chunked, Local
+from catad.chunks.wires import FREE, MOVED, STORED, Argument, At, Chunked, Local
 from catad.scalar.ir import postorder
-from catad.scalar.vocabulary import FREE
+from catad.scalar.vocabulary import FREE as COSTLESS
 from catad.traced.debug import Printed
 from catad.vector.derivative_carriers import PassedOn
 from catad.vector.pointwise.generate import Iota
@@ -48,11 +48,13 @@ def _map(plan: Plan, primitive: Map, ins: Sequence[Chunked], outs: Sequence[Tens
 
 
 def _cheap(primitive: Map) -> int:
-    """Whether an entry costs little more than to read it, 1, or no more, 2."""
+    """What it is cheap to make entries again of."""
     nodes = postorder(primitive.function.outputs)
-    counted = [node.op for node in nodes if node.op not in FREE]
+    counted = [node.op for node in nodes if node.op not in COSTLESS]
     each = len(counted) / len(primitive.function.outputs)
-    return (each <= CHEAP) + (each <= 1) if set(counted) <= _ARITHMETIC else 0
+    if not set(counted) <= _ARITHMETIC or each > CHEAP:
+        return FREE
+    return STORED if each > 1 else MOVED
 
 
 def _spread(b: Builder, wires: Sequence[Wire], shape: Sequence[int]) -> Sequence[Wire]:
