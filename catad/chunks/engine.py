@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -59,7 +59,8 @@ class InBlocks:
         spaces = self.wiring.spaces(self.wiring.inputs)
         arguments = [Chunked(s, p, Argument(k)) for k, (s, p) in enumerate(zip(spaces, parts, strict=True))]
         results = [cut_as_argument(result, arguments) for result in plan_of(plan, self.wiring, arguments)]
-        return Planned(plan, results, [lowered(region) for region in regions_of(results)], {})
+        layouts: dict[Hashable, int] = {}
+        return Planned(plan, results, [lowered(region, layouts) for region in regions_of(results)], {})
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:
         planned = self.planned(tuple([xp.parts(array) for array in arrays]))

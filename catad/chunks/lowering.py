@@ -118,14 +118,43 @@ class Lowered(NamedTuple):
     reads: tuple[Leaves, ...]
     offsets: tuple[tuple[int, tuple[int, ...]], ...]
     classes: tuple[tuple[int, ...], ...]  # for each dimension, a number for each coordinate: equal ones have equal layouts
+    layout: int  # regions with equal numbers have equal layouts in equal classes: those of the steps of a loop
 
 
-def lowered(region: Region) -> Lowered:
-    """A region with the classes of its coordinates."""
+def lowered(region: Region, layouts: dict[Hashable, int]) -> Lowered:
+    """A region with the classes of its coordinates; `layouts` numbers what is laid out alike."""
     reads = tuple([Leaves(read) for read in region.reads])
     offsets = tuple([(node.dims[d], each) for node in region.nodes for d, each in node.box.offsets])
     classes = tuple([_classes(region, reads, d) for d in range(len(region.counts))])
-    return Lowered(region, reads, offsets, classes)
+    layout = layouts.setdefault(_layout(region, reads), len(layouts))
+    return Lowered(region, reads, offsets, classes, layout)
+
+
+def _layout(region: Region, reads: Sequence[Leaves]) -> Hashable:
+    """What the wirings of a region follow from, and nothing by which steps of a loop differ."""
+    number = {one.read: k for k, one in enumerate(reads)}
+    at = {node: k for k, node in enumerate(region.nodes)}
+    nodes = []
+    for node in at:
+        box = node.box
+        ins = [number.get(read, read.array.place) for read in node.reads()]
+        made = [None if read in number else at[_made_by(read)] for read in node.reads()]
+        nodes.append((box.lay, box.grid, box.notes, node.dims, tuple([d for d, _ in box.offsets]), tuple(ins), tuple(made)))
+    dims = tuple(range(len(region.counts)))
+    results = tuple([(at[Node(box, dims)], place) for box, place in region.results])
+    return tuple([_seen(one) for one in reads]), tuple(nodes), results, region.name
+
+
+def _seen(one: Leaves) -> Hashable:
+    array = one.read.array
+    return array.shape, array.space.dtype, tuple(one.dims), tuple([tuple(own) for own in one.facts]), one.split
+
+
+def _made_by(read: Read) -> Node:
+    """The box that has made what is read in the same task."""
+    source, dims = read.array.source, seen_from(read)
+    assert isinstance(source, Local) and dims is not None
+    return Node(source, dims)
 
 
 def _classes(region: Region, reads: Sequence[Leaves], d: int) -> tuple[int, ...]:
@@ -161,9 +190,7 @@ def wiring_at(one: Lowered, at: tuple[int, ...]) -> Wiring:
         for read in node.reads():
             wire = known.get(read)
             if wire is None:
-                source, dims = read.array.source, seen_from(read)
-                assert isinstance(source, Local) and dims is not None
-                wire = made[Node(source, dims), read.array.place]
+                wire = made[_made_by(read), read.array.place]
             wires.append(wire)
         for place, wire in enumerate(box.lay(b, wires, At(sizes, notes, tuple(own)))):
             made[node, place] = wire
@@ -205,11 +232,22 @@ class Runner:
             self.blocks.give(region, box, place, _in_order(given[k], region.counts, box.writes[place]))
 
     def _program(self, one: Lowered, at: tuple[int, ...]) -> RegionProgram:
-        key = one.region, tuple([classes[c] for classes, c in zip(one.classes, at, strict=True)])
+        key = one.layout, tuple([classes[c] for classes, c in zip(one.classes, at, strict=True)])
         found = self.programs.get(key)
         if found is None:
-            found = self.programs[key] = RegionProgram(wiring_at(one, at), self.engine, one.region.name)
+            wiring, region = wiring_at(one, at), one.region
+            found = self.programs[key] = RegionProgram(wiring, self.engine, region.name, _axes(region))
         return found
+
+
+def _axes(region: Region) -> tuple[int | None, ...]:
+    """The dimensions along which the axes of the first array are cut that the tasks of a region make and cut in all of its ways."""
+    dims = tuple(range(len(region.counts)))
+    for node in region.nodes:
+        axes = tuple([None if d is None else node.dims[d] for d in node.box.writes[0]])
+        if set(dims) <= set(axes):
+            return axes
+    return dims
 
 
 def _in_order(blocks: list[Block], counts: Sequence[int], dims: Sequence[int | None]) -> Sequence[Block]:

@@ -52,14 +52,32 @@ class Gathered(NamedTuple):
 
 
 class Plan:
-    """Arrays in blocks under construction: `whole` are the boxes that run on whole arrays, `gathered` those on whole axes."""
+    """Arrays in blocks under construction.
+
+    `whole` are the boxes that run on whole arrays, `gathered` those on whole axes, `unrolled` the loops that are laid out step by
+    step: the numbers of steps, and of the boxes of a step.
+    """
 
     def __init__(self) -> None:
         self.whole: list[Whole] = []
         self.gathered: list[Gathered] = []
+        self.unrolled: list[tuple[int, int]] = []
         self.salt = 0  # not 0 inside what is computed again on purpose
         self.salts = 0  # that were given
         self._again: dict[tuple[int, int, Any], tuple[Local, Chunked | None]] = {}
+
+    def within(self) -> Plan:
+        """A plan for what is a part of this one, until `takes` says that it is."""
+        made = Plan()
+        made.salt, made.salts = self.salt, self.salts
+        return made
+
+    def takes(self, part: Plan) -> None:
+        """Note what stands in the plan of a part."""
+        self.whole += part.whole
+        self.gathered += part.gathered
+        self.unrolled += part.unrolled
+        self.salts = max(self.salts, part.salts)
 
     # -- reading
 

@@ -80,7 +80,7 @@ def made_by(x: Chunked) -> list[tuple[Local, int]]:
 
 def regions_of(results: Sequence[Chunked]) -> list[Region]:
     """The regions that make some arrays, each after those from which it reads."""
-    order = _reached([box for x in results for box, _ in made_by(x)])
+    order = reached([box for x in results for box, _ in made_by(x)])
     light = _Light(order)
     levels = _levels(order, light)
     own = _assigned(order, levels, light)
@@ -103,7 +103,7 @@ def regions_of(results: Sequence[Chunked]) -> list[Region]:
     return [region for region in reversed(regions) if region.nodes]
 
 
-def _reached(ends: Iterable[Local]) -> list[Local]:
+def reached(ends: Iterable[Local]) -> list[Local]:
     """The boxes on which some boxes depend, these among them, each after those on which it depends."""
     order: dict[Local, None] = {}
     seen: set[Local] = set()
@@ -127,6 +127,8 @@ class _Light:
 
     @staticmethod
     def _pays(box: Local) -> bool:
+        if box.stored:
+            return False
         made = sum([space.size for space in box.spaces])
         read = sum([one.array.space.size for one in box.reads])
         if not box.grid:
@@ -217,8 +219,8 @@ def _fill(region: Region, asked: list[Local], own: dict[Local, Region], light: _
             inside = light.inside(read, node.box.salt, rank)
             if inside is None:
                 reads[read] = None
-            elif own[inside.box] is region or inside.dims != tuple(range(rank)):
-                stack.append(inside)
+            elif own[inside.box] is region or inside.dims != tuple(range(rank)) or own[inside.box].level >= region.level:
+                stack.append(inside)  # a light box that is not in place for its reader may be so here
             else:
                 outside[read] = inside
     for read, inside in outside.items():

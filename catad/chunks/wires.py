@@ -113,10 +113,11 @@ class Local:
 
     `grid[d]` are sizes along dimension d, which `lay` may ask for; `notes[d]` are facts for each coordinate along it, on which
     the layout depends, too. `offsets` are (dimension, an integer for each coordinate along it): arguments, so that no layout
-    depends on them. `light` says that computing a result again costs no more than reading it, `moves` that nothing is computed.
+    depends on them. `light` says that computing a result again costs no more than reading it, `moves` that nothing is computed,
+    `stored` that only one task computes a block of it, however small it is.
     """
 
-    __slots__ = ("grid", "lay", "light", "moves", "name", "notes", "offsets", "reads", "salt", "spaces", "writes")
+    __slots__ = ("grid", "lay", "light", "moves", "name", "notes", "offsets", "reads", "salt", "spaces", "stored", "writes")
 
     def __init__(
         self,
@@ -128,11 +129,13 @@ class Local:
         offsets: Sequence[tuple[int, tuple[int, ...]]] = (),
         light: bool = False,
         salt: int = 0,
+        stored: bool = False,
         moves: bool = False,
     ) -> None:
         self.name, self.grid, self.reads, self.lay, self.light, self.salt = name, grid, tuple(reads), lay, light, salt
-        self.notes = tuple(notes) if notes is not None else (None,) * len(grid)
-        self.offsets, self.moves = tuple(offsets), moves
+        self.stored, self.moves = stored, moves
+        self.notes = (None,) * len(grid) if notes is None else tuple([None if own is None else tuple(own) for own in notes])
+        self.offsets = tuple(offsets)
         self.writes: list[tuple[int | None, ...]] = []  # for each result the dimension along which each axis is cut
         self.spaces: list[Tensor] = []
 

@@ -6,8 +6,10 @@ from catad.chunks.rules import checks as checks
 from catad.chunks.rules import contractions as contractions
 from catad.chunks.rules import folds as folds
 from catad.chunks.rules import indexing as indexing
+from catad.chunks.rules import loops as loops
 from catad.chunks.rules import matrices as matrices
 from catad.chunks.rules import moves as moves
+from catad.chunks.rules import nesting as nesting
 from catad.chunks.rules import overwriting as overwriting
 from catad.chunks.rules import pointwise as pointwise
 from catad.chunks.rules import recurrences as recurrences
