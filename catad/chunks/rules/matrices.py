@@ -18,10 +18,8 @@ from catad.linalg.lu import Permuted
 from catad.linalg.parts import Decomposition
 from catad.linalg.solve import Inverted
 from catad.linear.batch_by_loop import OneByOne
-from catad.linear.families.dot_within import DotWithin
 from catad.linear.families.inverse import Factor, Solved, SolvedForMany, has_array
 from catad.linear.families.inverses import Reciprocals
-from catad.linear.families.patterned import PatternProduct
 from catad.linear.solving.bands import BandsOf
 
 if TYPE_CHECKING:
@@ -111,26 +109,6 @@ def _solved_for_many(plan: Plan, primitive: SolvedForMany, ins: Sequence[Chunked
 def _reciprocals(plan: Plan, primitive: Reciprocals, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
     labels = range(ins[0].ndim)
     return local(plan, primitive, [(ins[0], labels)], [(outs[0], labels)], "")
-
-
-@rule(PatternProduct, cut="along axes that count matrices: local; along others: whole matrices", exchanged=GATHERED)
-def _pattern_product(plan: Plan, primitive: PatternProduct, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
-    x = ins[0] if primitive.given[0] != "a" else ins[1]
-    labels = [leading(x.ndim - 2, ndim) for ndim in (*[one.ndim for one in ins], outs[0].ndim)]
-    because = "each number of a band or of a Toeplitz matrix stands in several rows"
-    return local(plan, primitive, list(zip(ins, labels[:2], strict=True)), [(outs[0], labels[2])], because)
-
-
-@rule(DotWithin, cut="along its lanes: local; along the vectors: whole vectors", exchanged="parts of vectors")
-def _dot_within(plan: Plan, primitive: DotWithin, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
-    lanes = range(len(primitive.lanes))
-
-    def lay(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
-        return b.add(replace(primitive, lanes=tuple([sizes[k] for k in lanes])), *wires)
-
-    labels = [leading(len(lanes), x.ndim) for x in ins]
-    because = "a range of data is summed in the order of NumPy's product"
-    return local(plan, primitive, list(zip(ins, labels, strict=True)), [(outs[0], lanes)], because, lay)
 
 
 @rule(OneByOne, cut="along axis 0: local; along others: whole arguments of one box", exchanged="parts of these")
