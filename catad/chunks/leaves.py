@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -98,14 +98,14 @@ class Leaves:
     def has_large_blocks(self) -> bool:
         """Whether edges are passed by themselves."""
         array = self.read.array
-        return math.prod([max(sizes) for sizes in array.parts]) * array.space.dtype.itemsize >= LARGE
+        return array.is_cut and math.prod([max(sizes) for sizes in array.parts]) * array.space.dtype.itemsize >= LARGE
 
-    def is_edge(self, block: int, slices: Slices) -> bool:
-        """Whether a leaf is a small part of a large block."""
+    def are_edges(self, block: int, parts: Iterable[Slices]) -> bool:
+        """Whether parts of a large block are small, all together."""
         sizes = [n[block // stride % len(n)] for n, stride in zip(self.read.array.parts, self.strides, strict=True)]
-        shown = math.prod([n if s is None else s[1] - s[0] for n, s in zip(sizes, slices, strict=True)])
+        each = [math.prod([n if s is None else s[1] - s[0] for n, s in zip(sizes, one, strict=True)]) for one in parts]
         size = math.prod(sizes)
-        return size * self.read.array.space.dtype.itemsize >= LARGE and shown * EDGE <= size
+        return size * self.read.array.space.dtype.itemsize >= LARGE and sum(each) * EDGE <= size
 
 
 Edges = dict[int, dict[Slices, int]]
@@ -121,9 +121,10 @@ def edges_of(reads: Sequence[Leaves], counts: Sequence[int]) -> dict[Chunked, Ed
             for at in itertools.product(*map(range, counts)):
                 if 0 not in one.read.shape(at):
                     for block, slices in one.shown(at):
-                        if any(slices) and one.is_edge(block, slices):
+                        if any(slices):
                             own = known.setdefault(block, {})
                             own.setdefault(slices, len(own))
+            found[one.read.array] = {block: own for block, own in known.items() if one.are_edges(block, own)}
     return found
 
 

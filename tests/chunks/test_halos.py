@@ -159,6 +159,20 @@ def test_tasks_receive_edges_of_large_blocks_and_not_the_blocks(monkeypatch):
     assert two.plan_chunks(x).tasks == len(received)
 
 
+def test_small_chunks_of_a_large_one_are_no_edges(monkeypatch):
+    monkeypatch.setattr(leaves, "LARGE", 8)
+    x, y = in_chunks(np.arange(640.0), 320), in_chunks(np.arange(640.0) + 1, 4)
+    f = ct.function(lambda a, b: np.sum(np.sin(a)[::-1] * np.cumsum(b)))
+    with ct.use_engine("reference"):
+        np.testing.assert_allclose(f(x, y).numpy(), f(x.numpy(), y.numpy()))
+    with plans() as found, ct.use_engine("reference"):
+        ct.function(lambda a, b: a[8:] * b[4:-4])(y, y)
+        ct.function(lambda a, b: a * b[::-1])(y, x)
+    for planned in found:
+        for one in planned.regions:
+            assert not leaves.edges_of(one.reads, one.region.counts)
+
+
 def test_joined_edges_are_not_copied():
     x = in_chunks(np.linspace(0, 1, 640), 64)
     with plans() as found:
