@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from threading import Lock
@@ -85,7 +86,8 @@ def run_region(program: RegionProgram, spec: Sequence[Any] | None, at: tuple[int
         leaves = list(args)
     else:
         used = 1 + max([k for leaf in spec for k in _used(leaf)], default=-1)
-        leaves = [_leaf(leaf, args) for leaf in spec]
+        laid = _laid_out(spec, args)
+        leaves = [_leaf(leaf, laid) for leaf in spec]
         leaves += args[used:]
     xp = common_module([leaf for leaf in leaves if not isinstance(leaf, int)])
     leaves = [np.int64(leaf) if isinstance(leaf, int) else leaf for leaf in leaves]
@@ -103,12 +105,25 @@ def run_region(program: RegionProgram, spec: Sequence[Any] | None, at: tuple[int
     return made[0] if len(made) == 1 else tuple(made)
 
 
+def cut_edges(edges: Sequence[Sequence[tuple[int, int] | None]], entry: int | None, block: Any) -> tuple[Any, ...]:
+    """Copies of parts of a block, or of an entry of a tuple."""
+    array = block if entry is None else block[entry]
+    return tuple([array[tuple([slice(None) if s is None else slice(*s) for s in edge])].copy() for edge in edges])
+
+
 def _check_blocks(program: RegionProgram, at: tuple[int, ...], leaves: Sequence[Any]) -> None:
     """Raise where a block is not what the array that it belongs to has said."""
     for k, space in zip(program.wiring.inputs, leaves, strict=True):
         expected = program.wiring.wires[k]
         if getattr(space, "dtype", None) != expected.dtype or getattr(space, "shape", None) != expected.shape:
             raise errors.SpaceError(errors.other_block(at, space, expected))
+
+
+def _laid_out(spec: Sequence[Any], args: Sequence[Any]) -> Sequence[Any]:
+    """The arguments, of which those that a program reads several times are copied if their rows do not follow each other."""
+    again = [k for k, count in Counter([leaf for leaf in spec if isinstance(leaf, int)]).items() if count > 1]
+    made = {k: np.ascontiguousarray(args[k]) for k in again if isinstance(args[k], np.ndarray) and args[k].ndim}
+    return [made.get(k, array) for k, array in enumerate(args)] if made else args
 
 
 def _used(leaf: Any) -> Sequence[int]:
