@@ -20,7 +20,8 @@ from catad.chunks.parts import Piece, Ranges, numblocks, pieces
 from catad.chunks.regions import Node, Region, made_by
 from catad.chunks.tasks import Ref, Tasks
 from catad.chunks.wires import Argument, At, Chunked, Joined, Local, Read, seen_from
-from catad.chunks.worker import Gathered, RegionProgram, run_region
+from catad.chunks.worker import Gathered, RegionProgram, RunRegion
+from catad.errors.places import users_call
 
 LIGHT = 1 << 16  # bytes that a task may hold beside what it reads
 Block = tuple[Ref, "int | None"]  # a task, and which entry of its tuple, if it gives several
@@ -197,6 +198,7 @@ class Runner:
 
     def __init__(self, tasks: Tasks, blocks: Blocks, engine: str, programs: dict[Any, RegionProgram]) -> None:
         self.tasks, self.blocks, self.engine, self.programs = tasks, blocks, engine, programs
+        self._runs = [RunRegion(*users_call(), checks) for checks in (False, True)]
 
     def run(self, one: Lowered) -> None:
         """All tasks of a region; their results are known to `blocks` then."""
@@ -207,6 +209,7 @@ class Runner:
         counts = [range(n) for n in region.counts]
         (box, result), *others = region.results
         axes = None if others else box.writes[result]  # of the array whose blocks are the results
+        checked = _with_entries(region)
         for at in itertools.product(*counts):
             program = self._program(one, at)
             args: list[Any] = []
@@ -216,7 +219,7 @@ class Runner:
             numbers = [offsets[at[d]] for d, offsets in one.offsets]
             spec = None if plain else tuple(leaves)
             number = at if axes is None else tuple([0 if d is None else at[d] for d in axes])
-            ref = self.tasks.task(name, number, run_region, [program, spec, at, *args, *numbers])
+            ref = self.tasks.task(name, number, self._runs[at == checked], [program, spec, at, *args, *numbers])
             for k, own in enumerate(given):
                 own.append((ref, k if many else None))
         for (box, place), k in region.results.items():
@@ -229,6 +232,15 @@ class Runner:
             wiring, region = wiring_at(one, at), one.region
             found = self.programs[key] = RegionProgram(wiring, self.engine, region.name, _axes(region))
         return found
+
+
+def _with_entries(region: Region) -> tuple[int, ...]:
+    """The first coordinate whose blocks are not empty, on which laws are checked; the first of all where there is none."""
+    found = []
+    for d, n in enumerate(region.counts):
+        grids = [box.grid[k] for box, dims in region.nodes for k, own in enumerate(dims) if own == d]
+        found.append(next((c for c in range(n) if all(sizes[c] for sizes in grids)), 0))
+    return tuple(found)
 
 
 def _axes(region: Region) -> tuple[int | None, ...]:

@@ -79,37 +79,49 @@ def _loaded(version: str, digest: str, said: bytes) -> RegionProgram:
     return found
 
 
-def run_region(program: RegionProgram, spec: Sequence[Any] | None, at: tuple[int, ...], *args: Any) -> Any:
-    """The results of a program on blocks: an array, or a tuple of several."""
-    leaves: list[Any]
-    if spec is None:
-        leaves = list(args)
-    else:
-        used = 1 + max([k for leaf in spec for k in _used(leaf)], default=-1)
-        leaves = [_leaf(leaf, args) for leaf in spec]
-        leaves += args[used:]
-    xp = common_module([leaf for leaf in leaves if not isinstance(leaf, int)])
-    leaves = [np.int64(leaf) if isinstance(leaf, int) else leaf for leaf in leaves]
-    _check_blocks(program, program.chunk(at), leaves)
-    with use_engine(program.engine), num_threads(1):
-        ready = program.program(xp)
+class RunRegion(NamedTuple):
+    """What a task calls. Its errors say where the user called the program, and which chunk it is: `called` and `calling` are as in
+    errors, which see the frames of the scheduler. `checks` says that the laws of operators are checked on the blocks."""
+
+    called: str | None
+    calling: str | None
+    checks: bool = False
+
+    def __call__(self, program: RegionProgram, spec: Sequence[Any] | None, at: tuple[int, ...], *args: Any) -> Any:
+        """The results of a program on blocks: an array, or a tuple of several."""
         try:
-            if not any(at):
-                ready.check(xp, leaves)
-            made = ready(xp, leaves)
+            leaves = _leaves(spec, args)
+            xp = common_module([leaf for leaf in leaves if not isinstance(leaf, int)])
+            leaves = [np.int64(leaf) if isinstance(leaf, int) else leaf for leaf in leaves]
+            _check_blocks(program, leaves)
+            with use_engine(program.engine), num_threads(1):
+                ready = program.program(xp)
+                if self.checks:
+                    ready.check(xp, leaves)
+                made = ready(xp, leaves)
         except errors.CatadError as error:
             if at:
                 error.chunk = errors.chunk_of(program.chunk(at), program.name)
+            if self.called is not None:
+                error.called, error.calling = self.called, self.calling
             raise
-    return made[0] if len(made) == 1 else tuple(made)
+        return made[0] if len(made) == 1 else tuple(made)
 
 
-def _check_blocks(program: RegionProgram, at: tuple[int, ...], leaves: Sequence[Any]) -> None:
+def _leaves(spec: Sequence[Any] | None, args: Sequence[Any]) -> list[Any]:
+    """The arguments of a program, put together of those of a task."""
+    if spec is None:
+        return list(args)
+    used = 1 + max([k for leaf in spec for k in _used(leaf)], default=-1)
+    return [*[_leaf(leaf, args) for leaf in spec], *args[used:]]
+
+
+def _check_blocks(program: RegionProgram, leaves: Sequence[Any]) -> None:
     """Raise where a block is not what the array that it belongs to has said."""
-    for k, space in zip(program.wiring.inputs, leaves, strict=True):
+    for k, block in zip(program.wiring.inputs, leaves, strict=True):
         expected = program.wiring.wires[k]
-        if getattr(space, "dtype", None) != expected.dtype or getattr(space, "shape", None) != expected.shape:
-            raise errors.SpaceError(errors.other_block(at, space, expected))
+        if getattr(block, "dtype", None) != expected.dtype or getattr(block, "shape", None) != expected.shape:
+            raise errors.SpaceError(errors.other_block(block, expected))
 
 
 def _used(leaf: Any) -> Sequence[int]:
