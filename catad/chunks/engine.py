@@ -8,6 +8,9 @@ from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from catad import errors
 from catad.category.wiring import Wiring
 from catad.chunks import options
 from catad.chunks.lowering import Blocks, Lowered, Runner, lowered
@@ -22,6 +25,7 @@ from catad.engine.choice import chosen
 from catad.support.current_engine import AUTO
 from catad.support.lru import Recent
 
+REPLICATED = 1 << 26  # bytes of an array of NumPy that every task may read
 PLANS = 64  # ways to cut the arguments of a program for which plans are kept
 
 
@@ -63,6 +67,9 @@ class InBlocks:
         return Planned(plan, results, [lowered(region, layouts) for region in regions_of(results)], {})
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:
+        for array in arrays:
+            if isinstance(array, np.ndarray) and array.nbytes > REPLICATED:
+                raise errors.SpaceError(errors.large_beside_chunks(array, REPLICATED))
         planned = self.planned(tuple([xp.parts(array) for array in arrays]))
         name = chosen()
         engine = "cpu" if name == AUTO else name

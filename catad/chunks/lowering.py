@@ -244,7 +244,7 @@ def _with_entries(region: Region) -> tuple[int, ...]:
 
 
 def _axes(region: Region) -> tuple[int | None, ...]:
-    """The dimensions along which the axes of the first array are cut that the tasks of a region make and cut in all of its ways."""
+    """The dimensions along which the axes of the first array are cut that a region makes and cuts in all of its ways."""
     dims = tuple(range(len(region.counts)))
     for node in region.nodes:
         axes = tuple([None if d is None else node.dims[d] for d in node.box.writes[0]])

@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import pickle
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
 from typing import Any, NamedTuple
@@ -79,9 +80,13 @@ def _loaded(version: str, digest: str, said: bytes) -> RegionProgram:
     return found
 
 
-class RunRegion(NamedTuple):
-    """What a task calls. Its errors say where the user called the program, and which chunk it is: `called` and `calling` are as in
-    errors, which see the frames of the scheduler. `checks` says that the laws of operators are checked on the blocks."""
+@dataclass(frozen=True, slots=True)
+class RunRegion:
+    """What a task calls.
+
+    An error in a task sees the calls of the scheduler. So `called` and `calling`, as in errors, say where the user called the
+    program. `checks` says that the laws of operators are checked on the blocks.
+    """
 
     called: str | None
     calling: str | None

@@ -84,6 +84,15 @@ def unknown_chunks(axis: int, ndim: int) -> str:
     )
 
 
+def large_beside_chunks(array: Any, limit: int) -> str:
+    return text(
+        "an array of NumPy beside arrays in chunks goes to every worker, and this one is large",
+        given=f"{array.dtype} {list(array.shape)}, {array.nbytes} bytes",
+        expected=f"at most {limit} bytes ({size_text(limit)})",
+        do="da.from_array(x, chunks=...), in chunks as the arrays beside it",
+    )
+
+
 def not_in_chunks() -> str:
     return text(
         "a plan for chunks is made for arrays in chunks",

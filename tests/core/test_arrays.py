@@ -78,7 +78,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "subclass": (X.view(Sub), "np.asarray(x)"),
     "recarray": (np.rec.array(np.zeros(3, [("a", float)])), "np.asarray(x)"),
     "pandas": (named("pandas.core.series", "Series"), "x.to_numpy()"),
-    "xarray": (named("xarray.core.dataarray", "DataArray"), "x.to_numpy()"),
+    "xarray": (named("xarray.core.dataarray", "DataArray"), "x.data"),
     "torch": (named("torch", "Tensor"), "x.numpy(force=True)"),
     "jax": (named("jaxlib._jax", "ArrayImpl"), "np.asarray(x)"),
     "dask": (named("dask.array.core", "Array"), "x.compute()"),
