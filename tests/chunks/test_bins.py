@@ -166,3 +166,29 @@ def test_errors_on_whole_arrays_name_no_chunk():
     with pytest.raises(ct.IndexRangeError) as found:
         ct.gather(V, np.array([23]))
     assert found.value.chunk is None and "chunk:" not in str(found.value)
+
+
+@pytest.mark.parametrize("name", ["times", "log", "greatest", "add", "embedding", "sort", "store twice", "median"])
+def test_programs_do_not_grow_with_the_number_of_chunks(name):
+    """Forty equal chunks need the programs of twenty: a tree has as many levels."""
+    f, args = PROGRAMS[name]
+
+    def count(blocks):
+        x = [np.resize(arg, (120, *arg.shape[1:])) if np.ndim(arg) else arg for arg in args]
+        cut = [blocked(arg, ((120 // blocks,) * blocks, *[(n,) for n in arg.shape[1:]])) for arg in x]
+        with ct.use_engine("reference"), plans() as made:
+            y, pull = ct.vjp(f, *cut)
+            pull(y)
+        return sum([len(one.programs) for one in made])
+
+    assert count(20) == count(40)
+
+
+def test_prefixes_of_many_chunks():
+    """Beyond 64 chunks the tables before each are found in two levels."""
+    f, i = OPS["log"], np.arange(150) % 7 - 1
+    v = RNG.normal(size=150)
+    cut = [blocked(x, ((1, 2) * 50,)) for x in (i, v)]
+    w = RNG.normal(size=5)
+    with ct.use_engine("reference"):
+        np.testing.assert_allclose(ct.vjp(f, *cut)[1](w)[1].numpy(), ct.vjp(f, i, v)[1](w)[1], rtol=1e-12)
