@@ -226,7 +226,7 @@ class Runner:
             self.blocks.give(region, box, place, _in_order(given[k], region.counts, box.writes[place]))
 
     def _program(self, one: Lowered, at: tuple[int, ...]) -> RegionProgram:
-        key = one.layout, tuple([classes[c] for classes, c in zip(one.classes, at, strict=True)])
+        key = self.engine, one.layout, tuple([classes[c] for classes, c in zip(one.classes, at, strict=True)])
         found = self.programs.get(key)
         if found is None:
             wiring, region = wiring_at(one, at), one.region
