@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import pickle
 from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -18,6 +16,7 @@ from catad.chunks.parts import Parts, ranges_of
 from catad.chunks.plan import Plan
 from catad.chunks.regions import regions_of
 from catad.chunks.rules.table import plan_of
+from catad.chunks.sending import sent
 from catad.chunks.wires import Argument, Chunked
 from catad.chunks.worker import RegionProgram
 from catad.engine.backend import Engine, Step
@@ -48,7 +47,7 @@ class InBlocks:
     @cached_property
     def token(self) -> str:
         """A text that stands for the program."""
-        return hashlib.sha256(pickle.dumps(self.wiring)).hexdigest()
+        return sent(self.wiring)[0]
 
     def planned(self, parts: tuple[Parts, ...]) -> Planned:
         """The plan for arguments that are cut in some way."""

@@ -6,6 +6,8 @@ from contextvars import ContextVar
 
 from catad import errors
 
+REPLICATED = 64 * 2**20
+"""The bytes of an array without chunks that each worker may be sent."""
 _whole: ContextVar[int] = ContextVar("whole", default=2**30)
 
 
