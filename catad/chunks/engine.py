@@ -72,7 +72,7 @@ class InBlocks:
         planned = self.planned(tuple([xp.parts(array) for array in arrays]))
         name = chosen()
         engine = "cpu" if name == AUTO else name
-        tasks = xp.tasks(self.token, arrays)
+        tasks = xp.tasks(f"{self.token} {engine}", arrays)
         blocks = Blocks(tasks, arrays)
         runner = Runner(tasks, blocks, engine, planned.programs)
         for one in planned.regions:

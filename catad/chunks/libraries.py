@@ -61,6 +61,6 @@ def library_of(kind: type) -> Library:
     """The library of a class of arrays in blocks."""
     if issubclass(kind, BlockArray):
         return HERE
-    from catad.chunks.dask_library import DASK  # late: Dask is imported by those who use it
+    from catad.chunks.dask_library import library  # late: Dask is imported by those who use it
 
-    return DASK
+    return library()

@@ -16,7 +16,7 @@ import numpy as np
 from catad.category.spaces import Product, Tensor
 from catad.category.wiring import Builder, Wiring
 from catad.chunks.exchanges import exchange
-from catad.chunks.parts import Piece, Ranges, numblocks, pieces
+from catad.chunks.parts import Piece, Ranges, numblocks, pieces, ranges_of
 from catad.chunks.regions import Node, Region, made_by
 from catad.chunks.tasks import Ref, Tasks
 from catad.chunks.wires import Argument, At, Chunked, Joined, Local, Read, seen_from
@@ -244,13 +244,20 @@ def _with_entries(region: Region) -> tuple[int, ...]:
 
 
 def _axes(region: Region) -> tuple[int | None, ...]:
-    """The dimensions along which the axes of the first array are cut that a region makes and cuts in all of its ways."""
-    dims = tuple(range(len(region.counts)))
-    for node in region.nodes:
-        axes = tuple([None if d is None else node.dims[d] for d in node.box.writes[0]])
-        if set(dims) <= set(axes):
-            return axes
-    return dims
+    """The dimensions along which the axes of an array are cut that has a block for each coordinate: the first one that a region
+    reads, or else makes."""
+    dims = set(range(len(region.counts)))
+    found = [_seen_along(read) for read in region.reads]
+    found += [tuple([None if d is None else node.dims[d] for d in node.box.writes[0]]) for node in region.nodes]
+    return next((axes for axes in found if dims <= set(axes)), tuple(sorted(dims)))
+
+
+def _seen_along(read: Read) -> tuple[int | None, ...]:
+    """The dimensions whose coordinates number the blocks that a read shows along each axis; None where it shows others."""
+    return tuple([
+        None if window is None or window.ranges != ranges_of(sizes) else window.dim
+        for sizes, window in zip(read.array.parts, read.windows, strict=True)
+    ])  # fmt: skip
 
 
 def _in_order(blocks: list[Block], counts: Sequence[int], dims: Sequence[int | None]) -> Sequence[Block]:

@@ -62,21 +62,36 @@ class RegionProgram:
         """The number of the chunk at a coordinate."""
         return tuple([0 if d is None else at[d] for d in self.axes])
 
+    def opened(self) -> RegionProgram:
+        return self
+
     def __reduce__(self) -> Any:
-        return _loaded, (__version__, *self.payload)
+        return SentProgram, (__version__, *self.payload)
 
 
 _compiling = Lock()
 _programs: Recent[str, RegionProgram] = Recent(512)
 
 
-def _loaded(version: str, digest: str, said: bytes) -> RegionProgram:
-    if version != __version__:
-        raise errors.EngineError(errors.other_version(version, __version__))
-    found = _programs.get(digest)
-    if found is None:
-        found = _programs[digest] = RegionProgram(*pickle.loads(said))
-    return found
+class SentProgram(NamedTuple):
+    """The program of a region as it is sent.
+
+    A task opens it, so that what is wrong with it is an error of the task: one in the messages of a scheduler and its workers
+    only ends their connection. Schedulers open none.
+    """
+
+    version: str
+    digest: str
+    said: bytes
+
+    def opened(self) -> RegionProgram:
+        """The program, which a process makes once; raises `EngineError` where another version of catad has sent it."""
+        if self.version != __version__:
+            raise errors.EngineError(errors.other_version(self.version, __version__))
+        found = _programs.get(self.digest)
+        if found is None:
+            found = _programs[self.digest] = RegionProgram(*pickle.loads(self.said))
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,24 +106,30 @@ class RunRegion:
     calling: str | None
     checks: bool = False
 
-    def __call__(self, program: RegionProgram, spec: Sequence[Any] | None, at: tuple[int, ...], *args: Any) -> Any:
+    def __call__(
+        self, program: RegionProgram | SentProgram, spec: Sequence[Any] | None, at: tuple[int, ...], *args: Any
+    ) -> Any:
         """The results of a program on blocks: an array, or a tuple of several."""
+        opened: RegionProgram | None = None
         try:
-            leaves = _leaves(spec, args)
-            xp = common_module([leaf for leaf in leaves if not isinstance(leaf, int)])
-            leaves = [np.int64(leaf) if isinstance(leaf, int) else leaf for leaf in leaves]
-            _check_blocks(program, leaves)
-            with use_engine(program.engine), num_threads(1):
-                ready = program.program(xp)
-                if self.checks:
-                    ready.check(xp, leaves)
-                made = ready(xp, leaves)
+            opened = program.opened()
+            return self._made(opened, _leaves(spec, args))
         except errors.CatadError as error:
-            if at:
-                error.chunk = errors.chunk_of(program.chunk(at), program.name)
+            if at and opened is not None:
+                error.chunk = errors.chunk_of(opened.chunk(at), opened.name)
             if self.called is not None:
                 error.called, error.calling = self.called, self.calling
             raise
+
+    def _made(self, program: RegionProgram, leaves: list[Any]) -> Any:
+        xp = common_module([leaf for leaf in leaves if not isinstance(leaf, int)])
+        leaves = [np.int64(leaf) if isinstance(leaf, int) else leaf for leaf in leaves]
+        _check_blocks(program, leaves)
+        with use_engine(program.engine), num_threads(1):
+            ready = program.program(xp)
+            if self.checks:
+                ready.check(xp, leaves)
+            made = ready(xp, leaves)
         return made[0] if len(made) == 1 else tuple(made)
 
 

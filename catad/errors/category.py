@@ -129,11 +129,13 @@ def number_out_of_range(number: object, dtype: object) -> str:
 
 
 def mixed_devices(first: str, i: int, second: str, j: int) -> str:
+    move = "move one of them, e.g. cupy.asarray(x) or cupy.asnumpy(x)"
+    chunks = "da.from_array(x, chunks=...) of what is not in chunks; the chunks of one call are arrays of one library"
     return text(
         "arrays of two array libraries met in one call",
         given=f"leaf {i} is a {first} array, leaf {j} a {second} array",
         expected="all arrays from one library",
-        do="move one of them, e.g. cupy.asarray(x) or cupy.asnumpy(x)",
+        do=chunks if "dask.array" in (first, second) else move,
     )
 
 

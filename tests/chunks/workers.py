@@ -9,29 +9,29 @@ from pathlib import Path
 from typing import Any
 
 from catad import errors
-from catad.chunks.worker import RegionProgram, RunRegion
+from catad.chunks.worker import RunRegion
 
 _call = RunRegion.__call__
 
 
-def _each(before: Callable[[RegionProgram, tuple[int, ...]], None]) -> None:
-    def run(self: RunRegion, program: RegionProgram, spec: Any, at: tuple[int, ...], *args: Any) -> Any:
-        before(program, at)
-        return _call(self, program, spec, at, *args)
+def _each(before: Callable[[], None]) -> None:
+    def run(self: RunRegion, *args: Any) -> Any:
+        before()
+        return _call(self, *args)
 
     RunRegion.__call__ = run  # type: ignore[method-assign]
 
 
 def slow(seconds: float) -> None:
     """Each task pauses first."""
-    _each(lambda program, at: time.sleep(seconds))
+    _each(lambda: time.sleep(seconds))
 
 
 def failing_once(folder: str) -> None:
     """Each task fails where nobody has tried it before: the folder says which were tried."""
     from distributed import get_worker
 
-    def before(program: RegionProgram, at: tuple[int, ...]) -> None:
+    def before() -> None:
         mark = Path(folder) / hashlib.sha256(repr(get_worker().get_current_task()).encode()).hexdigest()
         if not mark.exists():
             mark.touch()
