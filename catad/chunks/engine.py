@@ -11,12 +11,14 @@ import numpy as np
 from catad import errors
 from catad.category.wiring import Wiring
 from catad.chunks import options
+from catad.chunks.here import BlockArray
 from catad.chunks.lowering import Blocks, Lowered, Runner, lowered
 from catad.chunks.parts import Parts, ranges_of
 from catad.chunks.plan import Plan
 from catad.chunks.regions import regions_of
 from catad.chunks.rules.table import plan_of
 from catad.chunks.sending import sent
+from catad.chunks.tasks import Tasks
 from catad.chunks.wires import Argument, Chunked
 from catad.chunks.worker import RegionProgram
 from catad.engine.backend import Engine, Step
@@ -62,8 +64,9 @@ class InBlocks:
         spaces = self.wiring.spaces(self.wiring.inputs)
         arguments = [Chunked(s, p, Argument(k)) for k, (s, p) in enumerate(zip(spaces, parts, strict=True))]
         results = [cut_as_argument(result, arguments) for result in plan_of(plan, self.wiring, arguments)]
+        counts = [count for _, count in plan.counts]
         layouts: dict[Hashable, int] = {}
-        return Planned(plan, results, [lowered(region, layouts) for region in regions_of(results)], {})
+        return Planned(plan, results, [lowered(region, layouts) for region in regions_of([*results, *counts])], {})
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:
         for array in arrays:
@@ -77,14 +80,30 @@ class InBlocks:
         runner = Runner(tasks, blocks, engine, planned.programs)
         for one in planned.regions:
             runner.run(one)
+        for loop, count in planned.plan.counts:
+            steps = known(self._array(tasks, blocks, count))
+            loop.ended(int(steps.max()) if steps.size else 0)
         made = []
         for result in planned.results:
             if isinstance(result.source, Argument) and result.source.constant is None:
                 made.append(arrays[result.source.number])
             else:
-                found = [ref if k is None else (ref, k) for ref, k in blocks.of(result)]
-                made.append(tasks.array(found, result.parts, result.space.dtype))
+                made.append(self._array(tasks, blocks, result))
         return made[0] if len(made) == 1 else made
+
+    @staticmethod
+    def _array(tasks: Tasks, blocks: Blocks, array: Chunked) -> Any:
+        found = [ref if k is None else (ref, k) for ref, k in blocks.of(array)]
+        return tasks.array(found, array.parts, array.space.dtype)
+
+
+def known(array: Any) -> Any:
+    """The numbers of an array in blocks, for which the call waits; `EngineError` where that is forbidden."""
+    if isinstance(array, BlockArray):
+        return array.numpy()
+    if not options.may_wait():
+        raise errors.EngineError(errors.would_wait())
+    return array.compute()
 
 
 def cut_as_argument(result: Chunked, arguments: Sequence[Chunked]) -> Chunked:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from catad.chunks.wires import Chunked, Joined, Local, Read, seen_from
+from catad.chunks.wires import Argument, Chunked, Joined, Local, Read, seen_from
 
 SMALL = 4096  # entries of arrays without blocks up to which each task computes them itself by light boxes
 FEW = 64  # the same for other boxes
@@ -224,11 +224,12 @@ def _fill(region: Region, asked: list[Local], own: dict[Local, Region], light: _
             else:
                 outside[read] = inside
     for read, inside in outside.items():
-        cone = _cone(inside, rank, reads, nodes, light)
-        if cone is None:
+        found = _cone(inside, rank, reads, nodes, light)
+        if found is None:
             reads[read] = None
         else:
-            nodes.update(dict.fromkeys(cone))
+            nodes.update(dict.fromkeys(found[0]))
+            reads.update(dict.fromkeys(found[1]))
     region.nodes = dict.fromkeys(sorted(nodes, key=lambda node: position[node.box]))
     region.reads = {}
     for node in region.nodes:
@@ -238,9 +239,16 @@ def _fill(region: Region, asked: list[Local], own: dict[Local, Region], light: _
                 region.reads[read] = None
 
 
-def _cone(node: Node, rank: int, reads: dict[Read, None], nodes: dict[Node, None], light: _Light) -> list[Node] | None:
-    """The boxes that compute what is read again, if they are light and read nothing but what is read anyway; else None."""
+def _cone(
+    node: Node, rank: int, reads: dict[Read, None], nodes: dict[Node, None], light: _Light
+) -> tuple[list[Node], list[Read]] | None:
+    """The boxes that compute what is read again, and what they read besides.
+
+    None where they are not light, or read more of other arrays than a region reads anyway than what they make, or of arguments.
+    """
     cone: dict[Node, None] = {}
+    more: dict[Read, None] = {}
+    made = node.box.spaces[0].nbytes
     stack = [node]
     while stack:
         node = stack.pop()
@@ -251,8 +259,12 @@ def _cone(node: Node, rank: int, reads: dict[Read, None], nodes: dict[Node, None
         cone[node] = None
         for read in node.reads():
             inside = light.inside(read, node.box.salt, rank)
-            if inside is not None:
+            if inside is not None and inside.box in light.boxes:
                 stack.append(inside)
             elif read not in reads:
-                return None
-    return list(cone)
+                more[read] = None
+    known = {read.array for read in reads}
+    arrays = {read.array for read in more} - known
+    if any(isinstance(array.source, Argument) for array in arrays) or sum([array.nbytes for array in arrays]) > made:
+        return None
+    return list(cone), list(more)

@@ -29,6 +29,14 @@ def runs_whole(name: str, because: str, nbytes: int, limit: int) -> str:
     )
 
 
+def would_wait() -> str:
+    return text(
+        "this call must compute the number of steps of a while loop before it returns, and waiting is forbidden",
+        given="a call within ct.no_waiting()",
+        do="call it outside; or ct.iterate with a known number of steps",
+    )
+
+
 def too_many_steps(steps: int, boxes: int, limit: int) -> str:
     return text(
         "the steps of this loop exchange blocks, so each is laid out by itself, and these are too many",
