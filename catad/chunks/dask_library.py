@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
-import dask
 import numpy as np
 from dask.array import Array
 
 from catad import errors
+from catad.chunks.dask_graph import DaskGraph
 from catad.chunks.libraries import Library
 from catad.chunks.parts import Parts
 from catad.chunks.tasks import Tasks
-
-OLDEST = (2025, 1)  # Dask's year and month with which the tests pass
-
 
 def _parts(array: Array) -> Parts:
     return tuple([tuple(sizes) for sizes in array.chunks])
@@ -31,16 +27,8 @@ def _checked(array: Array) -> Array:
 
 
 def _tasks(token: str, arrays: Sequence[Any]) -> Tasks:
-    from catad.chunks.dask_graph import DaskGraph  # late: an old Dask lacks what it imports
-
     others = [array for array in arrays if not isinstance(array, Array)]
     return DaskGraph(token, [array for array in arrays if isinstance(array, Array)], [np.asarray(a) for a in others])
 
 
-@cache
-def library() -> Library:
-    """The library of arrays of Dask; raises `EngineError` where Dask is too old."""
-    version = dask.__version__
-    if tuple([int(part) for part in version.split(".")[:2]]) < OLDEST:
-        raise errors.EngineError(errors.old_dask(version, ".".join(map(str, OLDEST))))
-    return Library("dask.array", _parts, _tasks, _checked)
+DASK = Library("dask.array", _parts, _tasks, _checked)

@@ -198,7 +198,8 @@ class Runner:
 
     def __init__(self, tasks: Tasks, blocks: Blocks, engine: str, programs: dict[Any, RegionProgram]) -> None:
         self.tasks, self.blocks, self.engine, self.programs = tasks, blocks, engine, programs
-        self._runs = [RunRegion(*users_call(), checks) for checks in (False, True)]
+        place = users_call()
+        self._runs = [RunRegion(*place, checks) for checks in (False, True)]
 
     def run(self, one: Lowered) -> None:
         """All tasks of a region; their results are known to `blocks` then."""

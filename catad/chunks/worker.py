@@ -73,7 +73,8 @@ _compiling = Lock()
 _programs: Recent[str, RegionProgram] = Recent(512)
 
 
-class SentProgram(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class SentProgram:
     """The program of a region as it is sent.
 
     A task opens it, so that what is wrong with it is an error of the task: one in the messages of a scheduler and its workers

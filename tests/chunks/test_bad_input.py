@@ -8,15 +8,13 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.chunks import worker
+from catad.chunks import libraries, worker
 from catad.engine.cpu.run import target
 from catad.errors.notices import forget
 from tests.fake_cupy import fake
 
 dask = pytest.importorskip("dask", reason="pip install 'catad[dask]'")
 da = pytest.importorskip("dask.array")
-
-from catad.chunks import dask_library  # noqa: E402
 
 LARGE = 9 * 2**20  # numbers: 72 MiB
 FLAGS = np.array([1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0])
@@ -151,12 +149,33 @@ def test_a_cotangent_in_other_chunks():
     np.testing.assert_allclose(pullback(da.ones(12, chunks=5))[0], np.cos(np.arange(12.0)))
 
 
+def test_a_loop_that_waits_where_waiting_is_forbidden():
+    """The derivative needs the number of steps; the value does not."""
+    halve = ct.function(lambda x: _halved(x))
+    with ct.no_waiting():
+        np.testing.assert_allclose(halve(numbers()), _halved(np.arange(12.0)))
+        with pytest.raises(ct.EngineError) as raised:
+            ct.vjp(halve, untouched())
+    assert said(raised) == (
+        "this call must compute the number of steps of a while loop before it returns, and waiting is forbidden\n"
+        "  given:    a call within ct.no_waiting()\n"
+        "  do:       call it outside; or ct.iterate with a known number of steps",
+        None,
+    )
+
+
+def _halved(x):
+    while np.max(x) > 1.0:
+        x = x * 0.5
+    return x
+
+
 def test_an_old_dask(monkeypatch):
     monkeypatch.setattr(dask, "__version__", "2024.12.1")
-    dask_library.library.cache_clear()
+    libraries._of_dask.cache_clear()
     with pytest.raises(ct.EngineError) as raised:
         ct.sin(untouched())
-    dask_library.library.cache_clear()
+    libraries._of_dask.cache_clear()
     assert said(raised) == (
         "this version of Dask is too old for catad\n"
         "  given:    Dask 2024.12.1\n"
