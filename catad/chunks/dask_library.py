@@ -15,6 +15,7 @@ from catad.chunks.libraries import Library
 from catad.chunks.parts import Parts
 from catad.chunks.tasks import Tasks
 
+
 def _parts(array: Array) -> Parts:
     return tuple([tuple(sizes) for sizes in array.chunks])
 

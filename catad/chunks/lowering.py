@@ -245,8 +245,7 @@ def _with_entries(region: Region) -> tuple[int, ...]:
 
 
 def _axes(region: Region) -> tuple[int | None, ...]:
-    """The dimensions along which the axes of an array are cut that has a block for each coordinate: the first one that a region
-    reads, or else makes."""
+    """The dimensions along which the axes of an array are cut: the first one with a block for each coordinate of a region."""
     dims = set(range(len(region.counts)))
     found = [_seen_along(read) for read in region.reads]
     found += [tuple([None if d is None else node.dims[d] for d in node.box.writes[0]]) for node in region.nodes]

@@ -21,7 +21,7 @@ from catad.category.spaces import Tensor
 from catad.chunks import options
 from catad.chunks.parts import Ranges, Sizes, Window, blocks_of, ranges_of, uncut
 from catad.chunks.wires import At, Chunked, Local, Read
-from catad.linear.families.reindex import reshaped
+from catad.linear.families.reindex import StridedCopy, reshaped
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder
@@ -59,6 +59,9 @@ class Plan:
     """
 
     def __init__(self) -> None:
+        self.moved: dict[Chunked, Callable[[StridedCopy], Chunked | None]] = {}  # what makes moves of arrays in a better way
+        self.flips: dict[tuple[Chunked, int], Chunked] = {}  # of what an array is the flipped one, along an axis
+        self.flipped: dict[tuple[Chunked, int, int], Chunked] = {}  # flipped arrays, by axis and salt
         self.whole: list[Whole] = []
         self.gathered: list[Gathered] = []
         self.unrolled: list[tuple[int, int]] = []

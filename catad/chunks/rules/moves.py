@@ -11,7 +11,7 @@ from catad.chunks.plan import Plan
 from catad.chunks.rules.table import rule
 from catad.chunks.wires import Again, At, Chunked, Joined, Local
 from catad.linear.families.reindex import Axis, StridedCopy, along, axis, moved
-from catad.vector.shapes.shape import Concatenate
+from catad.vector.shapes.shape import Concatenate, flipped
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
@@ -77,8 +77,34 @@ def cut_like(sizes: Sequence[Sizes]) -> list[Ranges | None]:
 
 @rule(StridedCopy, cut="along any axis: local, from the positions that a block shows", exchanged="what lies in other blocks")
 def _copied(plan: Plan, primitive: StridedCopy, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
-    sizes = [moved_sizes(ax, own) for ax, own in zip(primitive.axes, ins[0].parts, strict=True)]
-    return [copied(plan, primitive, ins[0], cut_like(sizes))]
+    return [move_of(plan, primitive, ins[0])]
+
+
+def move_of(plan: Plan, primitive: StridedCopy, x: Chunked) -> Chunked:
+    """What a move gives: as the rule of what made the array says, or each block from what it shows."""
+    own = plan.moved[x](primitive) if x in plan.moved else None
+    if own is not None:
+        return own
+    at = flipped_axis(primitive)
+    if at is not None and ((x, at) in plan.flips or (x, at, plan.salt) in plan.flipped):
+        return plan.flips.get((x, at)) or plan.flipped[x, at, plan.salt]
+    sizes = [moved_sizes(ax, parts) for ax, parts in zip(primitive.axes, x.parts, strict=True)]
+    made = copied(plan, primitive, x, cut_like(sizes))
+    if at is not None:
+        plan.flips[made, at] = x
+        plan.flipped[x, at, plan.salt] = made
+    return made
+
+
+def flipped_axis(primitive: StridedCopy) -> int | None:
+    """The axis that a move flips, if it does nothing else."""
+    others = [k for k, ax in enumerate(primitive.axes) if not ax.is_whole]
+    return others[0] if len(others) == 1 and primitive.axes[others[0]] == flipped(primitive.axes[others[0]].n_in) else None
+
+
+def backwards(plan: Plan, x: Chunked, at: int) -> Chunked:
+    """An array flipped along an axis."""
+    return move_of(plan, StridedCopy(along(x.shape, at, flipped(x.shape[at])), 0.0), x)
 
 
 def copied(plan: Plan, primitive: StridedCopy, x: Chunked, ranges: Sequence[Ranges | None]) -> Chunked:

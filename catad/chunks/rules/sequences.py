@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from catad.category.spaces import Tensor
 from catad.chunks.parts import Sizes, Window, blocks_of
 from catad.chunks.plan import Labels, Plan
+from catad.chunks.rules.moves import backwards
 from catad.chunks.wires import At, Chunked, Local
+from catad.linear.families.reindex import StridedCopy, along, moved_along, reshaped
 from catad.linear.families.reindex import axis as ap
-from catad.linear.families.reindex import moved_along, reshaped
 from catad.scalar import apply, const, param
 from catad.vector.pointwise.generate import Iota
 from catad.vector.pointwise.map import mapped
@@ -116,3 +118,41 @@ def at_end(b: Builder, x: Sequence[Wire], ends: Sequence[Wire], axis: int, last:
     here = apply("eq", param(2 * d), const(n - 1 if last else 0))
     nodes = [apply("select", here, param(d + k), param(k)) for k in range(d)]
     return mapped(b, nodes, [*x, *ends, steps(b, n, axis, x[0].ndim)])
+
+
+def one_later(
+    plan: Plan,
+    states: Sequence[Chunked],
+    axis: int,
+    carried: Sequence[Chunked],
+    sizes: Sizes,
+    state: Callable[[Builder, list[Wire]], Sequence[Wire]],
+    reverse: bool = False,
+) -> None:
+    """Note that each block of some states, moved one step later, begins with the state that the block has started from.
+
+    `state` makes this of what stands before a block. So nothing is read of the block before. With `reverse` the steps go from the
+    end to the start, and it is the flipped states that are moved.
+    """
+    labels = tuple(range(states[0].ndim))
+    rest = (axis, *labels[:axis], *labels[axis + 1 :])
+    of = [(x, rest) for x in carried]
+
+    def moved_later(move: StridedCopy, k: int) -> Chunked | None:
+        n = states[k].shape[axis]
+        if move.axes != along(states[k].shape, axis, ap(n, n, 0, 1, 1, 1, n - 1)):
+            return None
+
+        def lay(b: Builder, wires: list[Wire], before: list[Wire], here: Here) -> Sequence[Wire]:
+            m = here.sizes[axis]
+            step = ap(m, m, 1, 1, 0, 1, m - 1) if reverse else ap(m, m, 0, 1, 1, 1, m - 1)
+            own = [moved_along(b, wires[0], axis, step, move.fill)] if m else wires
+            return at_end(b, own, [state(b, before)[k]], axis, reverse) if here.note and m else own
+
+        given, made = [(states[k], labels)], [(states[k].space, labels)]
+        notes = follows(sizes, reverse)
+        (found,) = in_sequence(plan, "states before steps", given, made, axis, lay, of, notes, light=True)
+        return backwards(plan, found, axis) if reverse else found
+
+    for k, x in enumerate(states):
+        plan.moved[backwards(plan, x, axis) if reverse else x] = partial(moved_later, k=k)
