@@ -6,6 +6,8 @@ from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from catad import errors
 from catad.category.wiring import Wiring
 from catad.chunks import options
@@ -24,6 +26,7 @@ from catad.engine.choice import chosen
 from catad.support.current_engine import AUTO
 from catad.support.lru import Recent
 
+REPLICATED = 1 << 26  # bytes of an array of NumPy that every task may read
 PLANS = 64  # ways to cut the arguments of a program for which plans are kept
 
 
@@ -66,10 +69,13 @@ class InBlocks:
         return Planned(plan, results, [lowered(region, layouts) for region in regions_of([*results, *counts])], {})
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:
+        for array in arrays:
+            if isinstance(array, np.ndarray) and array.nbytes > REPLICATED:
+                raise errors.SpaceError(errors.large_beside_chunks(array, REPLICATED))
         planned = self.planned(tuple([xp.parts(array) for array in arrays]))
         name = chosen()
         engine = "cpu" if name == AUTO else name
-        tasks = xp.tasks(self.token, arrays)
+        tasks = xp.tasks(f"{self.token} {engine}", arrays)
         blocks = Blocks(tasks, arrays)
         runner = Runner(tasks, blocks, engine, planned.programs)
         for one in planned.regions:

@@ -17,11 +17,12 @@ from catad.category.spaces import Product, Tensor
 from catad.category.wiring import Builder, Wiring
 from catad.chunks.exchanges import exchange
 from catad.chunks.leaves import Edges, Leaves, Slices, edges_of
-from catad.chunks.parts import numblocks
+from catad.chunks.parts import numblocks, ranges_of
 from catad.chunks.regions import Node, Region, made_by
 from catad.chunks.tasks import Ref, Tasks
 from catad.chunks.wires import Argument, At, Chunked, Joined, Local, Read, seen_from
-from catad.chunks.worker import Gathered, RegionProgram, cut_edges, run_region
+from catad.chunks.worker import Gathered, RegionProgram, RunRegion, cut_edges
+from catad.errors.places import users_call
 
 LIGHT = 1 << 16  # bytes that a task may hold beside what it reads
 Block = tuple[Ref, "int | None"]  # a task, and which entry of its tuple, if it gives several
@@ -205,6 +206,8 @@ class Runner:
 
     def __init__(self, tasks: Tasks, blocks: Blocks, engine: str, programs: dict[Any, RegionProgram]) -> None:
         self.tasks, self.blocks, self.engine, self.programs = tasks, blocks, engine, programs
+        place = users_call()
+        self._runs = [RunRegion(*place, checks) for checks in (False, True)]
 
     def run(self, one: Lowered) -> None:
         """All tasks of a region; their results are known to `blocks` then."""
@@ -216,6 +219,7 @@ class Runner:
         counts = [range(n) for n in region.counts]
         (box, result), *others = region.results
         axes = None if others else box.writes[result]  # of the array whose blocks are the results
+        checked = _with_entries(region)
         for at in itertools.product(*counts):
             program = self._program(one, at)
             args: list[Any] = []
@@ -225,14 +229,14 @@ class Runner:
             numbers = [offsets[at[d]] for d, offsets in one.offsets]
             spec = None if plain else tuple(leaves)
             number = at if axes is None else tuple([0 if d is None else at[d] for d in axes])
-            ref = self.tasks.task(name, number, run_region, [program, spec, at, *args, *numbers])
+            ref = self.tasks.task(name, number, self._runs[at == checked], [program, spec, at, *args, *numbers])
             for k, own in enumerate(given):
                 own.append((ref, k if many else None))
         for (box, place), k in region.results.items():
             self.blocks.give(region, box, place, _in_order(given[k], region.counts, box.writes[place]))
 
     def _program(self, one: Lowered, at: tuple[int, ...]) -> RegionProgram:
-        key = one.layout, tuple([classes[c] for classes, c in zip(one.classes, at, strict=True)])
+        key = self.engine, one.layout, tuple([classes[c] for classes, c in zip(one.classes, at, strict=True)])
         found = self.programs.get(key)
         if found is None:
             wiring, region = wiring_at(one, at), one.region
@@ -240,14 +244,29 @@ class Runner:
         return found
 
 
+def _with_entries(region: Region) -> tuple[int, ...]:
+    """The first coordinate whose blocks are not empty, on which laws are checked; the first of all where there is none."""
+    found = []
+    for d, n in enumerate(region.counts):
+        grids = [box.grid[k] for box, dims in region.nodes for k, own in enumerate(dims) if own == d]
+        found.append(next((c for c in range(n) if all(sizes[c] for sizes in grids)), 0))
+    return tuple(found)
+
+
 def _axes(region: Region) -> tuple[int | None, ...]:
-    """The dimensions along which the axes of an array are cut: the first one that is cut along all dimensions of a region."""
-    dims = tuple(range(len(region.counts)))
-    for node in region.nodes:
-        axes = tuple([None if d is None else node.dims[d] for d in node.box.writes[0]])
-        if set(dims) <= set(axes):
-            return axes
-    return dims
+    """The dimensions along which the axes of an array are cut: the first one with a block for each coordinate of a region."""
+    dims = set(range(len(region.counts)))
+    found = [_seen_along(read) for read in region.reads]
+    found += [tuple([None if d is None else node.dims[d] for d in node.box.writes[0]]) for node in region.nodes]
+    return next((axes for axes in found if dims <= set(axes)), tuple(sorted(dims)))
+
+
+def _seen_along(read: Read) -> tuple[int | None, ...]:
+    """The dimensions whose coordinates number the blocks that a read shows along each axis; None where it shows others."""
+    return tuple([
+        None if window is None or window.ranges != ranges_of(sizes) else window.dim
+        for sizes, window in zip(read.array.parts, read.windows, strict=True)
+    ])  # fmt: skip
 
 
 def _in_order(blocks: list[Block], counts: Sequence[int], dims: Sequence[int | None]) -> Sequence[Block]:
