@@ -17,7 +17,6 @@ from catad.chunks.rules.inside import Inside, inner_of, program
 from catad.chunks.rules.loops import at_once
 from catad.chunks.rules.table import WHOLE, local, plan_of, rule
 from catad.chunks.wires import Chunked
-from catad.derivative.functors import Differential, ReverseDifferential
 from catad.linear.families.contract import Contract
 from catad.linear.families.reindex import Reshaped, StridedCopy
 from catad.vector.folds.entry_sum import Summed
@@ -53,7 +52,7 @@ def _called(plan: Plan, primitive: Call, ins: Sequence[Chunked], outs: Sequence[
 
 def _is_again(primitive: Call) -> bool:
     """Whether a call computes again what one before it has computed: the derivative of a checkpoint."""
-    return isinstance(primitive.f, (Differential, ReverseDifferential))
+    return isinstance(primitive.f, (upward.Differential, upward.ReverseDifferential))
 
 
 # -- choices
