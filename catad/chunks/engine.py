@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from catad.category.wiring import Wiring
 from catad.chunks import options
 from catad.chunks.lowering import Blocks, Lowered, Runner, lowered
-from catad.chunks.parts import Parts, ranges_of
+from catad.chunks.parts import Parts, Piece, ranges_of
 from catad.chunks.plan import Plan
 from catad.chunks.regions import regions_of
 from catad.chunks.rules.table import plan_of
@@ -60,7 +60,8 @@ class InBlocks:
         arguments = [Chunked(s, p, Argument(k)) for k, (s, p) in enumerate(zip(spaces, parts, strict=True))]
         results = [cut_as_argument(result, arguments) for result in plan_of(plan, self.wiring, arguments)]
         layouts: dict[Hashable, int] = {}
-        return Planned(plan, results, [lowered(region, layouts) for region in regions_of(results)], {})
+        known: dict[Hashable, list[tuple[Piece, ...]]] = {}
+        return Planned(plan, results, [lowered(region, layouts, known) for region in regions_of(results)], {})
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:
         planned = self.planned(tuple([xp.parts(array) for array in arrays]))

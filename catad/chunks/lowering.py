@@ -101,23 +101,46 @@ def is_small_part(region: Region, box: Local, place: int) -> bool:
     return rest / region.tasks > max(LIGHT, 4 * box.spaces[place].nbytes / region.tasks)
 
 
+class Shown(NamedTuple):
+    """What a read shows: pieces of blocks for each coordinate along each axis, and of which kind; `one`: always a whole block."""
+
+    read: Read
+    pieces: tuple[list[tuple[Piece, ...]], ...]
+    one: bool
+    kind: str
+
+
+def _shown(read: Read, known: dict[Hashable, list[tuple[Piece, ...]]]) -> Shown:
+    found = []
+    for n, sizes, window in zip(read.array.shape, read.array.parts, read.windows, strict=True):
+        ranges = Ranges((0,), (n,)) if window is None else window.ranges
+        own = known.get((sizes, ranges))
+        if own is None:
+            own = known[sizes, ranges] = pieces(sizes, ranges)
+        found.append(own)
+    one = all(len(own) == 1 and own[0].whole for axis in found for own in axis)
+    return Shown(read, tuple(found), one, exchange(read).kind)
+
+
 class Lowered(NamedTuple):
     """What a region reads at each coordinate along each dimension of its grid, looked up once."""
 
     region: Region
     reads: tuple[Read, ...]
+    shown: tuple[Shown, ...]
     offsets: tuple[tuple[int, tuple[int, ...]], ...]
     classes: tuple[tuple[int, ...], ...]  # for each dimension, a number for each coordinate: equal ones have equal layouts
     layout: int  # regions with equal numbers have equal layouts in equal classes: those of the steps of a loop
 
 
-def lowered(region: Region, layouts: dict[Hashable, int]) -> Lowered:
-    """A region with the classes of its coordinates; `layouts` numbers what is laid out alike."""
+def lowered(region: Region, layouts: dict[Hashable, int], known: dict[Hashable, list[tuple[Piece, ...]]]) -> Lowered:
+    """A region with the classes of its coordinates; `layouts` numbers what is laid out alike, `known` has pieces found before."""
     reads = tuple(region.reads)
+    shown = tuple([_shown(read, known) for read in reads])
     offsets = tuple([(node.dims[d], each) for node in region.nodes for d, each in node.box.offsets])
     classes = tuple([_classes(region, reads, d) for d in range(len(region.counts))])
     layout = layouts.setdefault(_layout(region, reads), len(layouts))
-    return Lowered(region, reads, offsets, classes, layout)
+    return Lowered(region, reads, shown, offsets, classes, layout)
 
 
 def _layout(region: Region, reads: Sequence[Read]) -> Hashable:
@@ -201,7 +224,7 @@ class Runner:
     def run(self, one: Lowered) -> None:
         """All tasks of a region; their results are known to `blocks` then."""
         region = one.region
-        along = [_Along(read, self.blocks, region.level) for read in one.reads]
+        along = [_Along(shown, self.blocks, region.level) for shown in one.shown]
         many, name = len(region.results) > 1, region.name
         given: list[list[Block]] = [[] for _ in region.results]
         counts = [range(n) for n in region.counts]
@@ -242,18 +265,13 @@ def _in_order(blocks: list[Block], counts: Sequence[int], dims: Sequence[int | N
 class _Along:
     """The blocks that a read shows at each coordinate."""
 
-    def __init__(self, read: Read, blocks: Blocks, level: int) -> None:
-        self.read = read
-        self.blocks = blocks.at_level(read.array, level)
+    def __init__(self, shown: Shown, blocks: Blocks, level: int) -> None:
+        read, self.pieces, self.simple, kind = shown
+        again = kind == "block" or (kind == "edges" and isinstance(read.array.source, Argument))
+        self.blocks = blocks.at_level(read.array, level) if again else blocks.apart(read.array)
         counts = numblocks(read.array.parts)
         self.strides = [math.prod(counts[k + 1 :]) for k in range(len(counts))]
         self.dims = [None if window is None else window.dim for window in read.windows]
-        self.pieces: list[list[tuple[Piece, ...]]] = []
-        for n, sizes, window in zip(read.array.shape, read.array.parts, read.windows, strict=True):
-            self.pieces.append(pieces(sizes, Ranges((0,), (n,)) if window is None else window.ranges))
-        self.simple = all(len(own) == 1 and own[0].whole for axis in self.pieces for own in axis)
-        if exchange(read).kind != "block":
-            self.blocks = blocks.apart(read.array)
         self.specs: dict[Any, Any] = {}
 
     def leaf(self, at: tuple[int, ...], args: list[Any], places: dict[Any, int]) -> Any:
