@@ -249,8 +249,19 @@ class Runner:
         key = one.layout, tuple([classes[c] for classes, c in zip(one.classes, at, strict=True)])
         found = self.programs.get(key)
         if found is None:
-            found = self.programs[key] = RegionProgram(wiring_at(one, at), self.engine, one.region.name)
+            wiring, region = wiring_at(one, at), one.region
+            found = self.programs[key] = RegionProgram(wiring, self.engine, region.name, _axes(region))
         return found
+
+
+def _axes(region: Region) -> tuple[int | None, ...]:
+    """The dimensions along which the axes of the first array are cut that the tasks of a region make and cut in all of its ways."""
+    dims = tuple(range(len(region.counts)))
+    for node in region.nodes:
+        axes = tuple([None if d is None else node.dims[d] for d in node.box.writes[0]])
+        if set(dims) <= set(axes):
+            return axes
+    return dims
 
 
 def _in_order(blocks: list[Block], counts: Sequence[int], dims: Sequence[int | None]) -> Sequence[Block]:

@@ -32,10 +32,13 @@ class Gathered(NamedTuple):
 
 
 class RegionProgram:
-    """The program of a region for blocks of some sizes. It is pickled as its wiring, and a process makes each program once."""
+    """The program of a region for blocks of some sizes. It is pickled as its wiring, and a process makes each program once.
 
-    def __init__(self, wiring: Wiring, engine: str, name: str) -> None:
-        self.wiring, self.engine, self.name = wiring, engine, name
+    `axes` are the dimensions of the region along which the axes of its first array are cut: so people number its tasks.
+    """
+
+    def __init__(self, wiring: Wiring, engine: str, name: str, axes: tuple[int | None, ...]) -> None:
+        self.wiring, self.engine, self.name, self.axes = wiring, engine, name, axes
         self._program: Program | None = None
 
     def program(self, xp: Any) -> Program:
@@ -52,8 +55,12 @@ class RegionProgram:
     @cached_property
     def payload(self) -> tuple[str, bytes]:
         """A digest, and the wiring as bytes."""
-        said = pickle.dumps((self.wiring, self.engine, self.name), protocol=5)
+        said = pickle.dumps((self.wiring, self.engine, self.name, self.axes), protocol=5)
         return hashlib.sha256(said).hexdigest(), said
+
+    def chunk(self, at: tuple[int, ...]) -> tuple[int, ...]:
+        """The number of the chunk at a coordinate."""
+        return tuple([0 if d is None else at[d] for d in self.axes])
 
     def __reduce__(self) -> Any:
         return _loaded, (__version__, *self.payload)
@@ -83,12 +90,17 @@ def run_region(program: RegionProgram, spec: Sequence[Any] | None, at: tuple[int
         leaves += args[used:]
     xp = common_module([leaf for leaf in leaves if not isinstance(leaf, int)])
     leaves = [np.int64(leaf) if isinstance(leaf, int) else leaf for leaf in leaves]
-    _check_blocks(program, at, leaves)
+    _check_blocks(program, program.chunk(at), leaves)
     with use_engine(program.engine), num_threads(1):
         ready = program.program(xp)
-        if not any(at):
-            ready.check(xp, leaves)
-        made = ready(xp, leaves)
+        try:
+            if not any(at):
+                ready.check(xp, leaves)
+            made = ready(xp, leaves)
+        except errors.CatadError as error:
+            if at:
+                error.chunk = errors.chunk_of(program.chunk(at), program.name)
+            raise
     return made[0] if len(made) == 1 else tuple(made)
 
 

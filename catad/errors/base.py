@@ -1,8 +1,9 @@
 """The classes of errors, and how a message is laid out.
 
 A message has up to five parts, always in this order: what went wrong, what was given, what was expected, where, and
-what to do about it. Places in the user's program follow, each as file and line: where the box was composed, where it was
-made, and the call that failed. The classes derive from the built-in exception that a NumPy user would expect to catch.
+what to do about it. On arrays in chunks the chunk follows. Places in the user's program come last, each as file and line: where
+the box was composed, where it was made, and the call that failed. The classes derive from the built-in exception that a NumPy
+user would expect to catch.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class CatadError(Exception):
 
     composed: str | None = None  # file and line where the box was composed with its neighbours
     made: str | None = None  # file and line where the box was made, by a constructor
+    chunk: str | None = None  # the chunk whose task raised it, of arrays in chunks
     excerpt: str | None = None  # the line of the source of a traced function, with a caret
 
     def __init__(self, *args: object) -> None:
@@ -48,7 +50,7 @@ class CatadError(Exception):
         return super().__str__()
 
     def __str__(self) -> str:
-        places = [("composed", self.composed), ("made", self.made), ("called", self.called)]
+        places = [("chunk", self.chunk), ("composed", self.composed), ("made", self.made), ("called", self.called)]
         lines = [f"  {label + ':':<10}{where}" for label, where in places if where is not None]
         line = self.excerpt or self.calling
         return "\n".join([self.message, *lines, *([] if line is None else [line])])

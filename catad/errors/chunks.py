@@ -60,11 +60,20 @@ def other_version(theirs: str, own: str) -> str:
     )
 
 
+def _number(at: tuple[int, ...]) -> str:
+    return str(at[0] if len(at) == 1 else at)
+
+
+def chunk_of(at: tuple[int, ...], task: str) -> str:
+    """The chunk in which an error was found, and what its task does."""
+    return f"{_number(at)}, in the task \"{task}\""
+
+
 def other_block(at: tuple[int, ...], block: Any, expected: Tensor) -> str:
     found = f"an array of {block.dtype} {list(block.shape)}" if hasattr(block, "dtype") else f"a {type(block).__name__}"
     return text(
         "a chunk is not what its array says",
-        given=f"{found}, in chunk {at[0] if len(at) == 1 else at}",
+        given=f"{found}, in chunk {_number(at)}",
         expected=f"{expected}",
         do="make the function that loads the chunks return arrays of the dtype and the chunk sizes that the array was given",
     )

@@ -1,10 +1,15 @@
 """Boxes that read and write at indices, fold by bin, and sort: on arrays in blocks as on whole ones."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 import catad as ct
+from catad.chunks.here import blocked
+from catad.chunks.rules import indexing, sorting
 from catad.testing import check_chunks
+from tests.chunks.plans import plans, ran_whole
 
 X = np.linspace(0.1, 2.0, 23)
 RNG = np.random.default_rng(7)
@@ -101,5 +106,89 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs(name, seed):
     f, args = PROGRAMS[name]
-    with ct.use_engine("reference"):
+    with ct.use_engine("reference"), plans() as made:
         check_chunks(f, *args, seed=seed)
+    assert ran_whole(made) == set()
+
+
+@pytest.mark.parametrize("name", ["weights", "greatest", "log", "k-means", "embedding", "store twice", "sort ties", "median"])
+def test_on_the_compiled_engine(name):
+    f, args = PROGRAMS[name]
+    check_chunks(f, *args, seed=5)
+
+
+@pytest.mark.parametrize("name", ["weights", "log", "affine", "k-means", "gather", "store", "add", "sort", "max", "one hot"])
+def test_large_tables(name, monkeypatch):
+    """Tables that are large are cut where they are indexed."""
+    monkeypatch.setattr(indexing, "TABLE", 64)
+    monkeypatch.setattr(indexing, "BLOCKS", 2)
+    monkeypatch.setattr(sorting, "TABLE", 64)
+    f, args = PROGRAMS[name]
+    with ct.use_engine("reference"), plans() as made:
+        check_chunks(f, *args, seed=9)
+    assert ran_whole(made) == set()
+
+
+@pytest.mark.parametrize("engine", ["reference", "cpu"])
+def test_an_index_out_of_range_names_its_chunk(engine):
+    """The error is that of whole arrays, in the chunk that has the index."""
+    x, i = M[:, 0].copy(), np.array([1, 2, 0, 3, 12, 13, 1])
+    with pytest.raises(ct.IndexRangeError) as whole:
+        ct.gather(x, i)
+    with ct.use_engine(engine), pytest.raises(ct.IndexRangeError) as found:
+        ct.gather(blocked(x, ((6, 7),)), blocked(i, ((2, 2, 3),)))
+    assert found.value.message == whole.value.message
+    assert found.value.chunk.startswith("2, in the task ")
+    assert "chunk:    2, in" in str(found.value)
+    assert pickle.loads(pickle.dumps(found.value)).chunk == found.value.chunk
+
+
+def test_an_index_out_of_range_in_a_grid_names_its_chunk():
+    """The chunk is numbered by the axes of the array, however many blocks they have."""
+    i = np.zeros((4, 6), int)
+    i[3, 1] = -14
+    with pytest.raises(ct.IndexRangeError) as whole:
+        ct.index[ct.arg](M, i)
+    with pytest.raises(ct.IndexRangeError) as found:
+        ct.index[ct.arg](M, blocked(i, ((1, 1, 2), (1, 5))))
+    assert found.value.message == whole.value.message
+    assert found.value.chunk.startswith("(2, 1), in the task ")
+
+
+def test_a_number_that_does_not_fit_names_its_chunk():
+    narrow = ct.astype("int8", casting="same_value")
+    with pytest.raises(ct.NumberRangeError, match=r"given: +300") as found:
+        narrow(blocked(np.array([1, 2, 300, 4]), ((2, 2),)))
+    assert found.value.chunk.startswith("1, in the task ")
+
+
+def test_errors_on_whole_arrays_name_no_chunk():
+    with pytest.raises(ct.IndexRangeError) as found:
+        ct.gather(V, np.array([23]))
+    assert found.value.chunk is None and "chunk:" not in str(found.value)
+
+
+@pytest.mark.parametrize("name", ["times", "log", "greatest", "add", "embedding", "sort", "store twice", "median"])
+def test_programs_do_not_grow_with_the_number_of_chunks(name):
+    """Forty equal chunks need the programs of twenty: a tree has as many levels."""
+    f, args = PROGRAMS[name]
+
+    def count(blocks):
+        x = [np.resize(arg, (120, *arg.shape[1:])) if np.ndim(arg) else arg for arg in args]
+        cut = [blocked(arg, ((120 // blocks,) * blocks, *[(n,) for n in arg.shape[1:]])) for arg in x]
+        with ct.use_engine("reference"), plans() as made:
+            y, pull = ct.vjp(f, *cut)
+            pull(y)
+        return sum([len(one.programs) for one in made])
+
+    assert count(20) == count(40)
+
+
+def test_prefixes_of_many_chunks():
+    """Beyond 64 chunks the tables before each are found in two levels."""
+    f, i = OPS["log"], np.arange(150) % 7 - 1
+    v = RNG.normal(size=150)
+    cut = [blocked(x, ((1, 2) * 50,)) for x in (i, v)]
+    w = RNG.normal(size=5)
+    with ct.use_engine("reference"):
+        np.testing.assert_allclose(ct.vjp(f, *cut)[1](w)[1].numpy(), ct.vjp(f, i, v)[1](w)[1], rtol=1e-12)

@@ -173,6 +173,8 @@ def _written(
     def lay(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
         at, x, v, start = wires
         block = _local(how, sizes)
+        if not block.bins:
+            return [x]
         return b.add(replace(primitive, how=block), from_start(b, at, start, block.bins, how.bins), x, v)
 
     reads = [(together(plan, index, how.by, own), how.by), (x, how.src), (together(plan, v, how.dst, own), how.dst)]

@@ -9,26 +9,30 @@ block, in the order of the steps, while it is read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from catad import scalar
+from catad.category.boxes import of_fields
 from catad.category.constant import const
 from catad.category.spaces import Tensor
-from catad.chunks.plan import Labels, Plan
-from catad.chunks.rules.affine import Maps, closed, composition
+from catad.category.terms import D
+from catad.category.wiring import share
+from catad.chunks.plan import Labels, LayLabelled, Plan
+from catad.chunks.rules.affine import Maps, OrLonger, closed, composition, long_composition, normal, wider
 from catad.chunks.rules.folds import fold_first
 from catad.chunks.rules.scans import joins, prefixes
-from catad.chunks.rules.sequences import Here, block_sizes, follows, in_sequence, steps
+from catad.chunks.rules.sequences import Here, at_end, block_sizes, end_of, follows, in_sequence
 from catad.chunks.rules.table import rule
 from catad.chunks.wires import Chunked
 from catad.linear.families.contract import repeated
 from catad.linear.families.recurrence import ONE, Recurred
 from catad.linear.structure import cast
 from catad.scalar import Node, apply, param
+from catad.vector.decomposed import one_term
 from catad.vector.folds.fold import Fold
 from catad.vector.folds.monoid import Monoid
 from catad.vector.pointwise.map import mapped
@@ -36,7 +40,7 @@ from catad.vector.scans.scan import turned
 from catad.vector.shapes.shape import summed
 
 if TYPE_CHECKING:
-    from catad.category.wiring import Builder, Wire
+    from catad.category.wiring import Builder, Wire, Wires
 
 
 @rule(
@@ -56,7 +60,7 @@ def _recurred(plan: Plan, primitive: Recurred, ins: Sequence[Chunked], outs: Seq
 
     def lay(b: Builder, wires: list[Wire], carried: list[Wire], here: Here) -> Sequence[Wire]:
         if here.note and here.sizes[axis]:
-            wires = from_state(b, primitive, wires, carried, here.sizes[axis])
+            wires = from_state(b, primitive, wires, [cast(w, outs[0].dtype) for w in carried])
         return b.add(primitive, *wires)
 
     own = [(x, rest) for x in before]
@@ -70,20 +74,64 @@ def states_before(
     axis, labels = primitive.axis, tuple(range(outs[0].ndim))
     rest = (*labels[:axis], *labels[axis + 1 :])
     maps = Maps(closed(primitive.grid), primitive.copies, primitive.reset)
-    op = composition(maps, primitive.reverse)
-
-    def lay(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
-        if maps.width == 1:
-            return [summed(b, cast(wires[0], outs[0].dtype), (axis,))]
-        return b.add(Fold(op, axis), *elements(b, primitive, maps, wires, outs[0].dtype))
-
+    plain = not maps.entries and not maps.reset
     shape = [outs[0].shape[k] for k in rest]
-    dtypes = [*([np.dtype(np.bool_)] if maps.reset else []), *[outs[0].dtype] * (maps.width - int(maps.reset))]
+    flags = [np.dtype(np.bool_)] * maps.reset
+    if plain:
+        dtypes = [x.dtype for x in outs]
+        lay: LayLabelled = lambda b, wires, sizes: [summed(b, cast(w, outs[0].dtype), (axis,)) for w in wires]  # noqa: E731
+    else:
+        dtypes = [*flags, np.dtype(np.int64), *[np.dtype(np.float64)] * (wider(maps).width - maps.reset)]
+        lay = lambda b, wires, sizes: block_map(b, primitive, maps, wires)  # noqa: E731
+    op, forward = (composition(maps, way) if plain else long_composition(wider(maps), way) for way in (primitive.reverse, False))
     totals, _ = plan.labelled("affine map of blocks", given, [(Tensor(shape, dtype), rest) for dtype in dtypes], lay)
     fold, join = partial(fold_first, op), partial(joins, op)
-    forward = composition(maps, False)
     scan = partial(_suffixes, forward) if primitive.reverse else partial(prefixes, op, 0)
-    return plan.before_each("states before blocks", totals, fold, scan, join, primitive.reverse)[maps.first :]
+    made = plan.before_each("states before blocks", totals, fold, scan, join, primitive.reverse)
+    return made[len(made) - len(outs) :]
+
+
+def block_map(b: Builder, primitive: Recurred, maps: Maps, wires: Sequence[Wire]) -> list[Wire]:
+    """What the steps of a block do to the state, in a longer range than that of floats.
+
+    They are composed as they are, and only if that leads to infinity or NaN, in the longer range.
+    """
+    dtype = wires[-1].dtype
+    plain = b.add(Fold(composition(maps, primitive.reverse), primitive.axis), *elements(b, primitive, maps, wires, dtype))
+    flags, numbers = list(plain[: maps.reset]), [cast(w, np.dtype(np.float64)) for w in plain[maps.reset :]]
+    lost: Node = scalar.const(0.0)
+    for k in range(len(numbers)):
+        term = apply("mul", param(k), scalar.const(0.0))
+        if maps.reset and k < len(maps.entries):  # links before a reset mean nothing
+            term = apply("select", param(len(numbers)), scalar.const(0.0), term)
+        lost = apply("add", lost, term)
+    (helper,) = mapped(b, [lost], [*numbers, *flags])
+    known = dict(zip(maps.entries, numbers, strict=False))
+    (one,) = mapped(b, [apply("add", param(0), scalar.const(1.0))], [helper])
+    (power,) = mapped(b, [scalar.cast(np.int64, param(0))], [helper])
+    found = [power, *[known.get(at, one) for at in wider(maps).entries], *numbers[len(maps.entries) :]]
+    first = len(flags)
+    exact = [OrLonger(one_term(LongMap, primitive, first + k), len(wires)) for k in range(len(found))]
+    return [*flags, *[b.add(own, *wires, w, helper)[0] for own, w in zip(exact, found, strict=True)]]
+
+
+@share
+@of_fields
+class LongMap(D):
+    """The arguments of a recurrence to one number of what its steps do to the state, in a longer range."""
+
+    recurrence: Recurred
+    which: int
+
+    def lay_out(self, b: Builder, x: Wires) -> Any:
+        own, wires = self.recurrence, x if isinstance(x, tuple) else (x,)
+        maps = wider(Maps(closed(own.grid), own.copies, own.reset))
+        dtype = np.dtype(np.float64)
+        wide = [w if own.links <= k < own.slots else cast(w, dtype) for k, w in enumerate(wires)]
+        numbers = elements(b, own, maps, wide, dtype)
+        links = normal(scalar.cast(np.int64, scalar.const(0)), [param(k) for k in range(len(maps.entries))])
+        numbers[own.reset : maps.first] = mapped(b, links, numbers[own.reset : maps.first])
+        return b.add(Fold(long_composition(maps, own.reverse), own.axis), *numbers)[self.which]
 
 
 def _suffixes(op: Monoid, b: Builder, wires: Sequence[Wire]) -> Sequence[Wire]:
@@ -114,13 +162,12 @@ def _links_times(primitive: Recurred, states: Sequence[Node]) -> list[Node]:
     return [apply("select", param(primitive.links), scalar.const(0.0), node) for node in made]
 
 
-def from_state(b: Builder, primitive: Recurred, wires: list[Wire], before: Sequence[Wire], n: int) -> list[Wire]:
+def from_state(b: Builder, primitive: Recurred, wires: list[Wire], before: Sequence[Wire]) -> list[Wire]:
     """The arguments of a block that starts from a state: its part in the first step is added there."""
-    first, count = primitive.slots, len(before)
+    first, count, last = primitive.slots, len(before), primitive.reverse
+    ends = [end_of(b, w, primitive.axis, last) for w in wires]
     states: list[Node] = [param(first + count + k) for k in range(count)]
     if not primitive.reverse:
         states = _links_times(primitive, states)
-    here = apply("eq", param(first + 2 * count), scalar.const(n - 1 if primitive.reverse else 0))
-    nodes = [apply("select", here, apply("add", param(first + k), s), param(first + k)) for k, s in enumerate(states)]
-    at = steps(b, n, primitive.axis, wires[-1].ndim)
-    return [*wires[:first], *mapped(b, nodes, [*wires, *before, at])]
+    nodes = [apply("add", param(first + k), s) for k, s in enumerate(states)]
+    return [*wires[:first], *at_end(b, wires[first:], mapped(b, nodes, [*ends, *before]), primitive.axis, last)]

@@ -10,26 +10,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from catad import scalar
+from catad.category.boxes import of_fields
 from catad.category.spaces import Tensor
+from catad.category.terms import D
+from catad.category.wiring import share
 from catad.chunks.plan import Labels, Plan
+from catad.chunks.rules.affine import Maps, OrLonger, long_composition, normal
 from catad.chunks.rules.folds import fold_first
 from catad.chunks.rules.pointwise import aligned
-from catad.chunks.rules.sequences import Here, block_sizes, follows, in_sequence, steps
+from catad.chunks.rules.sequences import Here, at_end, block_sizes, end_of, follows, in_sequence
 from catad.chunks.rules.table import rule
 from catad.chunks.wires import Chunked
 from catad.linear.families.contract import repeated
 from catad.linear.families.reindex import reshaped
+from catad.linear.structure import cast
+from catad.scalar import apply, const, param
 from catad.vector.bins.sorted_bins import with_numbers
+from catad.vector.decomposed import one_term
+from catad.vector.folds.extended_range import TIMES
 from catad.vector.folds.fold import Fold
 from catad.vector.folds.monoid import Monoid
 from catad.vector.pointwise.map import mapped
 from catad.vector.scans.scan import Scan, filled, shifted
 
 if TYPE_CHECKING:
-    from catad.category.wiring import Builder, Wire
+    from catad.category.wiring import Builder, Wire, Wires
 
 
 @rule(
@@ -47,12 +57,15 @@ def _scan(plan: Plan, primitive: Scan, ins: Sequence[Chunked], outs: Sequence[Te
     sizes = block_sizes(plan, given, axis)
     if len(sizes) == 1:
         return plan.labelled("scan", given, results, lambda b, wires, sizes: b.add(primitive, *wires), whole=[axis])[0]
-    before = folds_before(plan, primitive.monoid, axis, given, outs)
     rest = (axis, *labels[:axis], *labels[axis + 1 :])
+    product = scalar.recognise(primitive.monoid.op) == "mul" and outs[0].is_float
+    before = products_before(plan, axis, given, outs) if product else folds_before(plan, primitive.monoid, axis, given, outs)
 
     def lay(b: Builder, wires: list[Wire], carried: list[Wire], here: Here) -> Sequence[Wire]:
         x, n = wires[:d], here.sizes[axis]
         if here.note and n:
+            if product:
+                carried = [cast(w, outs[0].dtype) for w in mapped(b, [apply("ldexp", param(1), param(0))], carried)]
             x = joined_first(b, primitive.monoid, carried, x, wires[d:], axis)
         return b.add(primitive, *x, *wires[d:])
 
@@ -85,6 +98,40 @@ def folds_before(
     return plan.before_each("scan of folds", totals, fold, scan, partial(joins, total))[free:]
 
 
+def products_before(plan: Plan, axis: int, given: Sequence[tuple[Chunked, Labels]], outs: Sequence[Tensor]) -> list[Chunked]:
+    """The product of what stands before each block, as a power of 2 and a number, so that it leaves the range of floats at the
+    end alone."""
+    rest = tuple([k for k in range(outs[0].ndim) if k != axis])
+
+    def lay(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
+        number = cast(b.add(Fold(TIMES, axis), *wires)[0], np.dtype(np.float64))
+        (helper,) = mapped(b, [apply("mul", param(0), const(0.0))], [number])
+        (power,) = mapped(b, [scalar.cast(np.int64, param(0))], [helper])
+        exact = [OrLonger(one_term(LongProduct, axis, k), 1) for k in range(2)]
+        return [b.add(own, *wires, w, helper)[0] for own, w in zip(exact, [power, number], strict=True)]
+
+    shape = [outs[0].shape[k] for k in rest]
+    totals, _ = plan.labelled("product of blocks", given, [(Tensor(shape, dtype), rest) for dtype in (np.int64, np.float64)], lay)
+    fold, scan = partial(fold_first, _PRODUCT), partial(prefixes, _PRODUCT, 0)
+    return plan.before_each("scan of products", totals, fold, scan, partial(joins, _PRODUCT))
+
+
+@share
+@of_fields
+class LongProduct(D):
+    """Numbers to their product along an axis in a longer range than that of floats: its power of 2, or the number beside it."""
+
+    axis: int
+    which: int
+
+    def lay_out(self, b: Builder, x: Wires) -> Any:
+        numbers = mapped(b, normal(scalar.cast(np.int64, const(0)), [param(0)]), [cast(x, np.dtype(np.float64))])
+        return b.add(Fold(_PRODUCT, self.axis), *numbers)[self.which]
+
+
+_PRODUCT = long_composition(Maps(((0,),), 0, False), False)
+
+
 def _met(b: Builder, p: Wire, shape: Sequence[int], axis: int | None = None) -> Wire:
     """A free number as large as the elements that it meets, or as their folds along an axis."""
     shape = list(shape)
@@ -114,8 +161,5 @@ def joined_first(
     b: Builder, monoid: Monoid, before: Sequence[Wire], x: Sequence[Wire], free: Sequence[Wire], axis: int
 ) -> list[Wire]:
     """The elements of a block, the first of which is joined with what stands before it."""
-    d, ndim = monoid.width, x[0].ndim
-    at = steps(b, x[0].shape[axis], axis, ndim)
-    first = scalar.apply("eq", scalar.param(2 * d + monoid.free), scalar.const(0))
-    nodes = [scalar.apply("select", first, made, scalar.param(d + k)) for k, made in enumerate(monoid.op.outputs)]
-    return mapped(b, nodes, [*before, *x, *free, at])
+    first = [end_of(b, w, axis) for w in x]
+    return at_end(b, x, mapped(b, list(monoid.op.outputs), [*before, *first, *free]), axis)

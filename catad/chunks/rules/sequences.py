@@ -10,8 +10,11 @@ from catad.category.spaces import Tensor
 from catad.chunks.parts import Sizes, Window, blocks_of
 from catad.chunks.plan import Labels, Plan
 from catad.chunks.wires import At, Chunked, Local
-from catad.linear.families.reindex import reshaped
+from catad.linear.families.reindex import axis as ap
+from catad.linear.families.reindex import moved_along, reshaped
+from catad.scalar import apply, const, param
 from catad.vector.pointwise.generate import Iota
+from catad.vector.pointwise.map import mapped
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
@@ -99,3 +102,17 @@ def steps(b: Builder, n: int, axis: int, ndim: int) -> Wire:
     """The positions of n steps, as they meet an array along an axis."""
     return reshaped(b, b.add(Iota(n))[0], (n, *(1,) * (ndim - axis - 1)))
 
+
+
+def end_of(b: Builder, x: Wire, axis: int, last: bool = False) -> Wire:
+    """The first entry along an axis, or the last one, with size 1 there."""
+    n = x.shape[axis]
+    return moved_along(b, x, axis, ap(n, 1, n - 1 if last else 0, 1, 0, 1, 1))
+
+
+def at_end(b: Builder, x: Sequence[Wire], ends: Sequence[Wire], axis: int, last: bool = False) -> list[Wire]:
+    """Arrays with other first entries along an axis, or last ones, which have size 1 there."""
+    n, d = x[0].shape[axis], len(x)
+    here = apply("eq", param(2 * d), const(n - 1 if last else 0))
+    nodes = [apply("select", here, param(d + k), param(k)) for k in range(d)]
+    return mapped(b, nodes, [*x, *ends, steps(b, n, axis, x[0].ndim)])

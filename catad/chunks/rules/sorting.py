@@ -1,6 +1,6 @@
 """Sorting: the rank of each entry is how many stand before it, counted block by block, and the order is the inverse of the ranks.
 
-Each block is sorted. An entry then finds its place in each sorted block, before equal ones of blocks behind its own and after
+Each block is sorted. Each entry of it then finds its place in each sorted block, before equal ones of blocks behind its own and after
 those of blocks before it, as a stable sort has it, and these places add up to its rank. So each block meets each other one, and
 no task has more than two blocks.
 """
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
 
 _PLUS, _MINUS = (scalar.apply(op, scalar.param(0), scalar.param(1)) for op in ("add", "sub"))
+_BEHIND, _BEFORE = scalar.apply("gt", scalar.param(4), scalar.param(3)), scalar.apply("lt", scalar.param(4), scalar.param(3))
+_RANK = scalar.apply("select", _BEFORE, scalar.param(0), scalar.apply("select", _BEHIND, scalar.param(1), scalar.param(2)))
+"""Of places after equal entries, before these, and in the own block, and where this and the other block start, the right one."""
 
 
 def _last(b: Builder, x: Wire, axis: int, back: bool = False) -> Wire:
@@ -81,37 +84,35 @@ def _stable_order(plan: Plan, primitive: StableOrder, ins: Sequence[Chunked], ou
     across = (*labels[:axis], other, *labels[axis + 1 :])
 
     def lay_blocks(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
-        (order,) = b.add(primitive, wires[0])
-        return [*b.add(Gathered(along_axis(wires[0].shape, axis)), order, wires[0]), *b.add(primitive, order)]
+        x, start = wires
+        (order,) = b.add(primitive, x)
+        return [*b.add(Gathered(along_axis(x.shape, axis)), order, x), *mapped(b, [_PLUS], [order, start])]
 
     made = [(x.space, labels), (outs[0], labels)]
-    (blocks, own), _ = plan.labelled("sorted blocks", [(x, labels)], made, lay_blocks)
-    blocks.again = own.again = None  # other blocks are others when they are sorted
+    (blocks, places), _ = plan.labelled("sorted blocks", [(x, labels)], made, lay_blocks, starts=[axis])
+    blocks.again = places.again = None  # other blocks are others when they are sorted
 
-    def lay_places(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
-        x, block, within, start, first = wires
+    def lay_ranks(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
+        x, block, start, first = wires
         if not sizes[other]:
-            return [zeros(b, within.space)]
+            return [zeros(b, Tensor(x.shape, np.int64))]
         turned = _last(b, block, axis), _last(b, x, axis)
         before, behind = [_last(b, b.add(SortedPositions(right, x.ndim - 1), *turned)[0], axis, True) for right in (True, False)]
-        at, of = scalar.param(3), scalar.param(4)
-        node = scalar.apply("select", scalar.apply("lt", of, at), scalar.param(0), scalar.param(2))
-        node = scalar.apply("select", scalar.apply("gt", of, at), scalar.param(1), node)
-        return mapped(b, [node], [before, behind, within, start, first])
+        return mapped(b, [_RANK], [before, behind, steps_along(b, x.shape, axis), start, first])
 
-    reads = [(x, labels), (blocks, across), (own, labels)]
-    places, axes = plan.labelled("places in a sorted block", reads, [(outs[0], labels)], lay_places, starts=[axis, other])
-    (rank,) = plan.combined("ranks", places, added, axes)
+    reads = [(blocks, labels), (blocks, across)]
+    found, axes = plan.labelled("places in a sorted block", reads, [(outs[0], labels)], lay_ranks, starts=[axis, other])
+    (ranks,) = plan.combined("ranks", found, added, axes)
 
     def lay_order(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
-        rank, start, first = wires
+        rank, place, first = wires
         how = along_axis((*rank.shape[:axis], sizes[other], *rank.shape[axis + 1 :]), axis)
         how = how._replace(sizes=(*how.sizes[:-1], sizes[axis]))
-        position = mapped(b, [_PLUS], [steps_along(b, rank.shape, axis), start])[0]
-        return b.add(ScatterAdded(how), mapped(b, [_MINUS], [rank, first])[0], position)
+        return b.add(ScatterAdded(how), mapped(b, [_MINUS], [rank, first])[0], place)
 
+    reads = [(ranks, labels), (places, labels)]
     wanted = {other: ranges_of(x.parts[axis])}
-    found, axes = plan.labelled("order", [(rank, labels)], [(outs[0], across)], lay_order, wanted=wanted, starts=[axis, other])
+    found, axes = plan.labelled("order", reads, [(outs[0], across)], lay_order, wanted=wanted, starts=[other])
     return plan.combined("order", found, added, axes)
 
 
