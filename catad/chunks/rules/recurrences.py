@@ -58,13 +58,16 @@ def _recurred(plan: Plan, primitive: Recurred, ins: Sequence[Chunked], outs: Seq
     before = states_before(plan, primitive, given, outs)
     rest = (axis, *labels[:axis], *labels[axis + 1 :])
 
+    def states(b: Builder, carried: list[Wire]) -> list[Wire]:
+        return [cast(w, outs[0].dtype) for w in carried]
+
     def lay(b: Builder, wires: list[Wire], carried: list[Wire], here: Here) -> Sequence[Wire]:
         if here.note and here.sizes[axis]:
-            wires = from_state(b, primitive, wires, [cast(w, outs[0].dtype) for w in carried])
+            wires = from_state(b, primitive, wires, states(b, carried))
         return b.add(primitive, *wires)
 
-    own = [(x, rest) for x in before]
-    return in_sequence(plan, "recurrence", given, results, axis, lay, own, follows(sizes, primitive.reverse))
+    own, shown = [(x, rest) for x in before], None if primitive.reverse else states
+    return in_sequence(plan, "recurrence", given, results, axis, lay, own, follows(sizes, primitive.reverse), before=shown)
 
 
 def states_before(

@@ -61,15 +61,18 @@ def _scan(plan: Plan, primitive: Scan, ins: Sequence[Chunked], outs: Sequence[Te
     product = scalar.recognise(primitive.monoid.op) == "mul" and outs[0].is_float
     before = products_before(plan, axis, given, outs) if product else folds_before(plan, primitive.monoid, axis, given, outs)
 
+    def states(b: Builder, carried: list[Wire]) -> list[Wire]:
+        made = mapped(b, [apply("ldexp", param(1), param(0))], carried) if product else carried
+        return [cast(w, space.dtype) for w, space in zip(made, outs, strict=True)]
+
     def lay(b: Builder, wires: list[Wire], carried: list[Wire], here: Here) -> Sequence[Wire]:
         x, n = wires[:d], here.sizes[axis]
         if here.note and n:
-            if product:
-                carried = [cast(w, outs[0].dtype) for w in mapped(b, [apply("ldexp", param(1), param(0))], carried)]
-            x = joined_first(b, primitive.monoid, carried, x, wires[d:], axis)
+            x = joined_first(b, primitive.monoid, states(b, carried), x, wires[d:], axis)
         return b.add(primitive, *x, *wires[d:])
 
-    return in_sequence(plan, "scan", given, results, axis, lay, [(x, rest) for x in before], follows(sizes))
+    own = [(x, rest) for x in before]
+    return in_sequence(plan, "scan", given, results, axis, lay, own, follows(sizes), before=states)
 
 
 def _free(p: Chunked, shape: Sequence[int], axis: int) -> tuple[Chunked, Labels]:
