@@ -14,6 +14,7 @@ from catad.chunks.wires import Chunked, Joined, Local, Read, seen_from
 
 SMALL = 4096  # entries of arrays without blocks up to which each task computes them itself by light boxes
 FEW = 64  # the same for other boxes
+MORE = 1.25  # times the entries of a stored result that are read for computing it again
 READS = 4  # times the entries of a result that are read for computing it again
 
 Counts = tuple[int, ...]  # of the blocks along each dimension of a grid
@@ -225,10 +226,12 @@ def _fill(region: Region, asked: list[Local], own: dict[Local, Region], light: _
                 outside[read] = inside
     for read, inside in outside.items():
         cone = _cone(inside, rank, reads, nodes, light)
-        if cone is None:
+        more = {} if cone is None else cone[1]
+        if cone is None or sum([_shown(one) for one in more]) > MORE * _shown(read):
             reads[read] = None
         else:
-            nodes.update(dict.fromkeys(cone))
+            nodes.update(cone[0])
+            reads.update(more)
     region.nodes = dict.fromkeys(sorted(nodes, key=lambda node: position[node.box]))
     region.reads = {}
     for node in region.nodes:
@@ -238,9 +241,12 @@ def _fill(region: Region, asked: list[Local], own: dict[Local, Region], light: _
                 region.reads[read] = None
 
 
-def _cone(node: Node, rank: int, reads: dict[Read, None], nodes: dict[Node, None], light: _Light) -> list[Node] | None:
-    """The boxes that compute what is read again, if they are light and read nothing but what is read anyway; else None."""
+def _cone(
+    node: Node, rank: int, reads: dict[Read, None], nodes: dict[Node, None], light: _Light
+) -> tuple[dict[Node, None], dict[Read, None]] | None:
+    """The light boxes that compute what is read again, and what they read that is not read anyway; None where others must run."""
     cone: dict[Node, None] = {}
+    more: dict[Read, None] = {}
     stack = [node]
     while stack:
         node = stack.pop()
@@ -251,8 +257,16 @@ def _cone(node: Node, rank: int, reads: dict[Read, None], nodes: dict[Node, None
         cone[node] = None
         for read in node.reads():
             inside = light.inside(read, node.box.salt, rank)
-            if inside is not None:
+            if inside is not None and (inside.box in light.boxes or inside in nodes):
                 stack.append(inside)
             elif read not in reads:
-                return None
-    return list(cone)
+                more[read] = None
+    return cone, more
+
+
+def _shown(read: Read) -> float:
+    """The bytes that a task reads on average."""
+    nbytes = float(read.array.space.dtype.itemsize)
+    for n, window in zip(read.array.shape, read.windows, strict=True):
+        nbytes *= n if window is None else sum(window.ranges.sizes) / len(window.ranges.starts)
+    return nbytes
