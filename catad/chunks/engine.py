@@ -77,7 +77,7 @@ class InBlocks:
             if isinstance(result.source, Argument) and result.source.constant is None:
                 made.append(arrays[result.source.number])
             else:
-                found = [ref if k is None else (ref, k) for ref, k in blocks.of(result)]
+                found = [ref if k is None else (ref, k) for ref, k in blocks.unpacked(result)]
                 made.append(tasks.array(found, result.parts, result.space.dtype))
         return made[0] if len(made) == 1 else made
 

@@ -23,7 +23,8 @@ from catad.chunks.wires import Argument, At, Chunked, Joined, Local, Read, seen_
 from catad.chunks.worker import Gathered, RegionProgram, run_region
 
 LIGHT = 1 << 16  # bytes that a task may hold beside what it reads
-Block = tuple[Ref, "int | None"]  # a task, and which entry of its tuple, if it gives several
+PACKED = 1 << 12  # bytes of a result up to which a task gives it together with others
+Block = tuple[Ref, "int | tuple[int, int] | None"]  # a task, and which entry of its tuple, or of the tuple there, if it gives one
 
 
 class Blocks:
@@ -70,9 +71,18 @@ class Blocks:
         if found is None:
             found = self.of(array)
             if any(made in self._light for made in made_by(array)):
-                found = [(ref if k is None else self.tasks.entry(ref, k), None) for ref, k in found]
+                found = [self._entry(ref, k) for ref, k in found]
             self._apart[array] = found
         return found
+
+    def unpacked(self, array: Chunked) -> Sequence[tuple[Ref, int | None]]:
+        """All blocks, each a task or an entry of a tuple that a task gives."""
+        return [self._entry(ref, k) if isinstance(k, tuple) else (ref, k) for ref, k in self.of(array)]
+
+    def _entry(self, ref: Ref, k: int | tuple[int, int] | None) -> tuple[Ref, int | None]:
+        if isinstance(k, tuple):
+            return self.tasks.entry(ref, k[0]), k[1]
+        return (ref if k is None else self.tasks.entry(ref, k)), None
 
     def _found(self, array: Chunked) -> Sequence[Block]:
         source = array.source
@@ -99,6 +109,21 @@ def is_small_part(region: Region, box: Local, place: int) -> bool:
     """Whether a result of a region is so small beside the others that who reads it should not hold these."""
     rest = sum([other.spaces[k].nbytes for other, k in region.results if (other, k) != (box, place)])
     return rest / region.tasks > max(LIGHT, 4 * box.spaces[place].nbytes / region.tasks)
+
+
+def pack(region: Region) -> None:
+    """Put small results beside large ones in a tuple of their own: of a task, other chunks read that one alone."""
+    most = PACKED * region.tasks
+    small = [key for key in region.results if key[0].spaces[key[1]].nbytes <= most and is_small_part(region, *key)]
+    large = [key for key in region.results if key not in small]
+    if large and len(small) > 1:
+        region.results = {key: k for k, key in enumerate([*large, *small])}
+        region.together = len(small)
+
+
+def is_packed(region: Region, box: Local, place: int) -> bool:
+    """Whether tasks give a result in a tuple with other small ones."""
+    return region.results[box, place] >= len(region.results) - region.together
 
 
 class Shown(NamedTuple):
@@ -135,6 +160,7 @@ class Lowered(NamedTuple):
 
 def lowered(region: Region, layouts: dict[Hashable, int], known: dict[Hashable, list[tuple[Piece, ...]]]) -> Lowered:
     """A region with the classes of its coordinates; `layouts` numbers what is laid out alike, `known` has pieces found before."""
+    pack(region)
     reads = tuple(region.reads)
     shown = tuple([_shown(read, known) for read in reads])
     offsets = tuple([(node.dims[d], each) for node in region.nodes for d, each in node.box.offsets])
@@ -155,7 +181,7 @@ def _layout(region: Region, reads: Sequence[Read]) -> Hashable:
         nodes.append((box.lay, box.grid, box.notes, node.dims, tuple([d for d, _ in box.offsets]), tuple(ins), tuple(made)))
     dims = tuple(range(len(region.counts)))
     results = tuple([(at[Node(box, dims)], place) for box, place in region.results])
-    return tuple([_seen(read) for read in reads]), tuple(nodes), results, region.name
+    return tuple([_seen(read) for read in reads]), tuple(nodes), results, region.together, region.name
 
 
 def _seen(read: Read) -> Hashable:
@@ -225,9 +251,9 @@ class Runner:
         """All tasks of a region; their results are known to `blocks` then."""
         region = one.region
         along = [_Along(shown, self.blocks, region.level) for shown in one.shown]
-        many, name = len(region.results) > 1, region.name
+        name = region.name
         given: list[list[Block]] = [[] for _ in region.results]
-        counts = [range(n) for n in region.counts]
+        items, counts = _items(region), [range(n) for n in region.counts]
         (box, result), *others = region.results
         axes = None if others else box.writes[result]  # of the array whose blocks are the results
         for at in itertools.product(*counts):
@@ -240,8 +266,8 @@ class Runner:
             spec = None if plain else tuple(leaves)
             number = at if axes is None else tuple([0 if d is None else at[d] for d in axes])
             ref = self.tasks.task(name, number, run_region, [program, spec, at, *args, *numbers])
-            for k, own in enumerate(given):
-                own.append((ref, k if many else None))
+            for item, own in zip(items, given, strict=True):
+                own.append((ref, item))
         for (box, place), k in region.results.items():
             self.blocks.give(region, box, place, _in_order(given[k], region.counts, box.writes[place]))
 
@@ -250,12 +276,19 @@ class Runner:
         found = self.programs.get(key)
         if found is None:
             wiring, region = wiring_at(one, at), one.region
-            found = self.programs[key] = RegionProgram(wiring, self.engine, region.name, _axes(region))
+            found = self.programs[key] = RegionProgram(wiring, self.engine, region.name, _axes(region), region.together)
         return found
 
 
+def _items(region: Region) -> list[int | tuple[int, int] | None]:
+    """Where each result of a region is in what its tasks give."""
+    count = len(region.results)
+    apart = count - region.together
+    return [None] if count == 1 else [k if k < apart else (apart, k - apart) for k in range(count)]
+
+
 def _axes(region: Region) -> tuple[int | None, ...]:
-    """The dimensions along which the axes of the first array are cut that the tasks of a region make and cut in all of its ways."""
+    """The dimensions along which the first array is cut that the tasks of a region make and that is cut in all of its ways."""
     dims = tuple(range(len(region.counts)))
     for node in region.nodes:
         axes = tuple([None if d is None else node.dims[d] for d in node.box.writes[0]])

@@ -32,10 +32,13 @@ class Node(NamedTuple):
 
 
 class Region:
-    """Some local boxes, in the order in which they run: `reads` come from outside, `results` are read outside."""
+    """Some local boxes, in the order in which they run: `reads` come from outside, `results` are read outside.
+
+    The last results, as many as `together` says, are small ones that tasks give in one tuple beside the others.
+    """
 
     def __init__(self, counts: Counts, level: int) -> None:
-        self.counts, self.level = counts, level
+        self.counts, self.level, self.together = counts, level, 0
         self.nodes: dict[Node, None] = {}
         self.reads: dict[Read, None] = {}
         self.results: dict[tuple[Local, int], int] = {}

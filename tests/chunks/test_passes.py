@@ -71,3 +71,26 @@ def test_no_more_programs_for_more_chunks():
 
     for f in (lambda x: np.cumsum(x)[::3] * 2, lambda x: np.diff(np.cumsum(x)), lambda x: np.cumsum(x)[::-1]):
         assert programs(f, 90) == programs(f, 30)
+
+
+def test_small_results_beside_large_ones_leave_a_task_together():
+    """A pass that gives many totals hands them over in one task a chunk, and its tasks are those that a plan says."""
+    da = pytest.importorskip("dask.array")
+    from dask._task_spec import Alias, DataNode
+
+    def drawdown(x):
+        logs = np.cumsum(x)
+        return np.max(np.maximum.accumulate(logs) - logs)
+
+    x = np.random.default_rng(1).normal(size=40_000)
+    f = ct.value_and_grad(drawdown)
+    value, gradient = f(x)
+    in_blocks = f(in_chunks(x, 10_000))
+    np.testing.assert_allclose(in_blocks[0].numpy(), value)
+    np.testing.assert_array_equal(in_blocks[1].numpy(), gradient)
+    lazy = da.from_array(x, chunks=10_000)
+    results = f(lazy)
+    graph = {key: node for one in results for key, node in dict(one.__dask_graph__()).items()}
+    made = [key for key, node in graph.items() if key[0] != lazy.name and not isinstance(node, (Alias, DataNode))]
+    assert len([key for key in made if not key[0].startswith("array-")]) == plan_chunks(f, (lazy,), {}).tasks < 60
+    np.testing.assert_array_equal(results[1].compute(scheduler="sync"), gradient)
