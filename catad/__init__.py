@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from catad.category.terms import D as D
     from catad.category.wiring import wire as wire
     from catad.chunks.options import chunking as chunking
+    from catad.chunks.options import no_waiting as no_waiting
     from catad.derivative.functors import differential as differential
     from catad.derivative.functors import reverse_differential as reverse_differential
     from catad.derivative.functors import tangent as tangent

@@ -54,8 +54,11 @@ class Primitive(D):
         def arity(self) -> int | None: ...
         @property
         def vectorized(self) -> bool: ...
+        @property
+        def chunks(self) -> str | None: ...
     else:
         arity = None
+        chunks = None  # of a box from outside: along which axes it is local on arrays in chunks, see `catad.chunks.labels`
         vectorized = False  # whether `evaluate` takes arguments that all have further leading axes, and gives results with them
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -113,6 +116,10 @@ class Primitive(D):
         at once.
         """
         return upward.one_by_one(self, b, ins, flags, size)
+
+    def of_chunk(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Primitive:
+        """The box on a chunk, whose arguments and results have these spaces, where `chunks` says along which axes."""
+        return self
 
     def carried(self, size: int) -> Primitive | None:
         """The box for arguments that all have a new leading axis of length `size`, where there is one."""

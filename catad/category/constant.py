@@ -24,7 +24,7 @@ from catad.category.spaces import (
     space_of,
 )
 from catad.category.terms import D
-from catad.values.arrays import array_module, as_number, asarray, is_weak, kept, weak_dtype
+from catad.values.arrays import array_module, as_number, asarray, is_weak, kept, refuse_blocks, weak_dtype
 from catad.values.complex_numbers import is_complex, paired, parts_of
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Constant(Primitive):
 
     def __init__(self, array: Any, number: float | None = None) -> None:
         self.number = number
-        array = kept(array)  # a copy of our own, so that the term cannot change behind its hash
+        array = kept(refuse_blocks(array))  # a copy of our own, so that the term cannot change behind its hash
         if array_module(array) is np:
             self._key: Hashable = (array.shape, array.dtype.str, array.tobytes(), number is None)
         else:

@@ -44,8 +44,9 @@ class D:
     they share their work (C. Elliott, The Simple Essence of Automatic Differentiation, 2018, section 4.1). catad traces the
     function into boxes where it can, and then the morphism has derivatives of every order. Opaque code has first
     derivatives, and is called at the point to find its spaces, unless `spaces(space of x)` says them, as (space of y, map of
-    the same structure). Raises `ArgumentError` for an argument that is no function, `SpaceError` where the map does not go
-    from the space of x to that of y.
+    the same structure). On arrays in chunks it runs whole, unless `chunks="rows"` says that rows of x give rows of y and of the
+    numbers of the map. Raises `ArgumentError` for an argument that is no function, `SpaceError` where the map does not go from
+    the space of x to that of y.
 
     >>> import catad as ct
     >>> square = ct.D(lambda x: (x * x, ct.scale(2 * x)))

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-import pickle
 from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from catad import errors
 from catad.category.wiring import Wiring
 from catad.chunks import options
+from catad.chunks.here import BlockArray
 from catad.chunks.lowering import Blocks, Lowered, Runner, lowered
 from catad.chunks.parts import Parts, Piece, ranges_of
 from catad.chunks.plan import Plan
 from catad.chunks.regions import regions_of
 from catad.chunks.rules.table import plan_of
+from catad.chunks.sending import sent
+from catad.chunks.tasks import Tasks
 from catad.chunks.wires import Argument, Chunked
 from catad.chunks.worker import RegionProgram
 from catad.engine.backend import Engine, Step
@@ -44,7 +46,7 @@ class InBlocks:
     @cached_property
     def token(self) -> str:
         """A text that stands for the program."""
-        return hashlib.sha256(pickle.dumps(self.wiring)).hexdigest()
+        return sent(self.wiring)[0]
 
     def planned(self, parts: tuple[Parts, ...]) -> Planned:
         """The plan for arguments that are cut in some way."""
@@ -59,9 +61,11 @@ class InBlocks:
         spaces = self.wiring.spaces(self.wiring.inputs)
         arguments = [Chunked(s, p, Argument(k)) for k, (s, p) in enumerate(zip(spaces, parts, strict=True))]
         results = [cut_as_argument(result, arguments) for result in plan_of(plan, self.wiring, arguments)]
+        counts = [count for _, count in plan.counts]
         layouts: dict[Hashable, int] = {}
         known: dict[Hashable, list[tuple[Piece, ...]]] = {}
-        return Planned(plan, results, [lowered(region, layouts, known) for region in regions_of(results)], {})
+        regions = regions_of([*results, *counts])
+        return Planned(plan, results, [lowered(region, layouts, known) for region in regions], {})
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:
         planned = self.planned(tuple([xp.parts(array) for array in arrays]))
@@ -72,14 +76,30 @@ class InBlocks:
         runner = Runner(tasks, blocks, engine, planned.programs)
         for one in planned.regions:
             runner.run(one)
+        for loop, count in planned.plan.counts:
+            steps = known(self._array(tasks, blocks, count))
+            loop.ended(int(steps.max()) if steps.size else 0)
         made = []
         for result in planned.results:
             if isinstance(result.source, Argument) and result.source.constant is None:
                 made.append(arrays[result.source.number])
             else:
-                found = [ref if k is None else (ref, k) for ref, k in blocks.unpacked(result)]
-                made.append(tasks.array(found, result.parts, result.space.dtype))
+                made.append(self._array(tasks, blocks, result))
         return made[0] if len(made) == 1 else made
+
+    @staticmethod
+    def _array(tasks: Tasks, blocks: Blocks, array: Chunked) -> Any:
+        found = [ref if k is None else (ref, k) for ref, k in blocks.unpacked(array)]
+        return tasks.array(found, array.parts, array.space.dtype)
+
+
+def known(array: Any) -> Any:
+    """The numbers of an array in blocks, for which the call waits; `EngineError` where that is forbidden."""
+    if isinstance(array, BlockArray):
+        return array.numpy()
+    if not options.may_wait():
+        raise errors.EngineError(errors.would_wait())
+    return array.compute()
 
 
 def cut_as_argument(result: Chunked, arguments: Sequence[Chunked]) -> Chunked:

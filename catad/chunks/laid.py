@@ -45,6 +45,9 @@ def laid(wiring: Wiring, ends: Ends = ()) -> Laid:
     number: dict[int, int] = {}
     for k in (*wiring.inputs, *[k for box in wiring.boxes for k in box.outs]):
         number.setdefault(k, len(number))
-    boxes = [Box(box.primitive, tuple([number[k] for k in box.ins]), tuple([number[k] for k in box.outs])) for box in wiring.boxes]
-    ins, outs = [tuple([number[k] for k in own]) for own in (wiring.inputs, wiring.outputs)]
-    return Laid(tuple(boxes), ins, outs, ends)
+
+    def numbers(wires: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple([number[k] for k in wires])
+
+    boxes = [Box(primitive, numbers(ins), numbers(outs)) for primitive, ins, outs in wiring.boxes]
+    return Laid(tuple(boxes), numbers(wiring.inputs), numbers(wiring.outputs), ends)

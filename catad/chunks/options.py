@@ -1,4 +1,4 @@
-"""What a user allows programs on arrays in chunks to do: `ct.chunking`."""
+"""What a user allows programs on arrays in chunks to do: `ct.chunking`, `ct.no_waiting`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from contextvars import ContextVar
 
 from catad import errors
 
+REPLICATED = 64 * 2**20
+"""The bytes of an array without chunks that each worker may be sent."""
+_waits: ContextVar[bool] = ContextVar("waits", default=True)
 _whole: ContextVar[int] = ContextVar("whole", default=2**30)
 
 
@@ -36,3 +39,26 @@ class chunking:
 
     def __exit__(self, *_: object) -> None:
         _whole.reset(self._token)
+
+
+def may_wait() -> bool:
+    """Whether a call on arrays in chunks may wait for numbers."""
+    return _waits.get()
+
+
+class no_waiting:
+    """`with ct.no_waiting():` forbids calls on arrays of Dask to compute anything before they return.
+
+    Derivatives of while loops need their numbers of steps, for which a call waits otherwise: it raises `EngineError` inside.
+
+    >>> import catad as ct
+    >>> with ct.no_waiting():
+    ...     ct.sin(0.0)
+    np.float64(0.0)
+    """
+
+    def __enter__(self) -> None:
+        self._token = _waits.set(False)
+
+    def __exit__(self, *_: object) -> None:
+        _waits.reset(self._token)

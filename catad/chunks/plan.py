@@ -120,6 +120,9 @@ class Plan:
         self.whole: list[Whole] = []
         self.gathered: list[Gathered] = []
         self.unrolled: list[tuple[int, int]] = []
+        self.outermost = True
+        self.counts: list[tuple[Any, Chunked]] = []  # while loops, and the numbers of steps that a call waits for
+        self.steps: dict[Chunked, Chunked] = {}  # arrays with an axis of length 1 for a step, and what they are without it
         self.salt = 0  # not 0 inside what is computed again on purpose
         self.salts = 0  # that were given
         self._again: dict[tuple[int, int, Any], tuple[Local, Chunked | None]] = {}
@@ -128,7 +131,7 @@ class Plan:
     def within(self) -> Plan:
         """A plan for what is a part of this one, until `takes` says that it is."""
         made = Plan()
-        made.salt, made.salts = self.salt, self.salts
+        made.salt, made.salts, made.outermost = self.salt, self.salts, False
         return made
 
     def takes(self, part: Plan) -> None:
@@ -230,13 +233,27 @@ class Plan:
     def cuts(
         self, ins: Sequence[tuple[Chunked, Labels]], whole: Sequence[int], wanted: Mapping[int, Ranges | None]
     ) -> dict[int, Ranges]:
-        """How labels are cut: as those wish who read the results, else as the largest array that has them."""
-        cuts = dict(wanted)
+        """How labels are cut: as those wish who read the results, else as moves the fewest bytes; as the largest array does."""
+        found: dict[int, dict[Ranges, None]] = {}
         for x, labels in sorted(ins, key=lambda one: -one[0].nbytes):
             for sizes, label in zip(x.parts, labels, strict=True):
-                if label is not None and label not in whole and len(sizes) > 1:
-                    cuts.setdefault(label, ranges_of(sizes))
+                if label is not None and label not in whole and label not in wanted and len(sizes) > 1:
+                    found.setdefault(label, {})[ranges_of(sizes)] = None
+        cuts = dict(wanted)
+        for label, ways in found.items():
+            cuts[label] = min(ways, key=lambda ranges: self._moved(ins, label, ranges)) if len(ways) > 1 else next(iter(ways))
         return {label: ranges for label, ranges in cuts.items() if ranges is not None}
+
+    @staticmethod
+    def _moved(ins: Sequence[tuple[Chunked, Labels]], label: int, ranges: Ranges) -> int:
+        """The bytes of arrays that are cut in another way along a label, and cannot be made in this one."""
+        moved = 0
+        for x, labels in ins:
+            axes = list(zip([ranges_of(sizes) if len(sizes) > 1 else None for sizes in x.parts], labels, strict=True))
+            if any(k == label and here is not None and here != ranges for here, k in axes):
+                own = [ranges if k == label else here for here, k in axes]
+                moved += x.nbytes if x.again is None or x.again(tuple(own)) is None else 0
+        return moved
 
     def _labelled_again(
         self, box: Local, what: Any, place: int, labels: Labels, cuts: Mapping[int, Ranges], ranges: tuple[Ranges | None, ...]

@@ -228,13 +228,12 @@ def _fill(region: Region, asked: list[Local], own: dict[Local, Region], light: _
             else:
                 outside[read] = inside
     for read, inside in outside.items():
-        cone = _cone(inside, rank, reads, nodes, light)
-        more = {} if cone is None else cone[1]
-        if cone is None or sum([_shown(one) for one in more]) > MORE * _shown(read):
+        found = _cone(inside, MORE * _shown(read), rank, reads, nodes, light)
+        if found is None:
             reads[read] = None
         else:
-            nodes.update(cone[0])
-            reads.update(more)
+            nodes.update(dict.fromkeys(found[0]))
+            reads.update(dict.fromkeys(found[1]))
     region.nodes = dict.fromkeys(sorted(nodes, key=lambda node: position[node.box]))
     region.reads = {}
     for node in region.nodes:
@@ -245,9 +244,12 @@ def _fill(region: Region, asked: list[Local], own: dict[Local, Region], light: _
 
 
 def _cone(
-    node: Node, rank: int, reads: dict[Read, None], nodes: dict[Node, None], light: _Light
-) -> tuple[dict[Node, None], dict[Read, None]] | None:
-    """The light boxes that compute what is read again, and what they read that is not read anyway; None where others must run."""
+    node: Node, most: float, rank: int, reads: dict[Read, None], nodes: dict[Node, None], light: _Light
+) -> tuple[list[Node], list[Read]] | None:
+    """The boxes that compute what is read again, and what they read besides.
+
+    None where they are not light, or a task reads more than `most` bytes of arrays that it does not read anyway.
+    """
     cone: dict[Node, None] = {}
     more: dict[Read, None] = {}
     stack = [node]
@@ -264,7 +266,9 @@ def _cone(
                 stack.append(inside)
             elif read not in reads:
                 more[read] = None
-    return cone, more
+    known = {read.array for read in reads}
+    new = {read.array: _shown(read) for read in more if read.array not in known}
+    return None if sum(new.values()) > most else (list(cone), list(more))
 
 
 def _shown(read: Read) -> float:

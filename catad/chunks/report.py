@@ -45,7 +45,8 @@ class ChunkPlan:
 
     `tasks` counts the tasks of the graph, without those that load arguments; `handed` of them only take a result out of the
     tuple of a stage that gives several. `exchanged` are the bytes that tasks read of other chunks than their own, and `whole`
-    names what runs on whole arrays in one task, with the bytes.
+    names what runs on whole arrays in one task, with the bytes. `unrolled` has the numbers of steps of loops that are laid out
+    step by step, and of the boxes of a step.
 
     >>> import catad as ct, numpy as np
     >>> from catad.testing import in_chunks
@@ -59,6 +60,7 @@ class ChunkPlan:
         self.stages = tuple([_stage(one) for one in planned.regions])
         self.handed = len(set(_handed(planned)))
         self.whole: tuple[Whole, ...] = tuple(planned.plan.whole)
+        self.unrolled: tuple[tuple[int, int], ...] = tuple(planned.plan.unrolled)
 
     @property
     def tasks(self) -> int:
@@ -136,6 +138,8 @@ def _lines(plan: ChunkPlan) -> list[str]:
     for k, stage in enumerate(plan.stages):
         count = f"{stage.tasks:,} task{'s' * (stage.tasks != 1)}, {stage.programs} program{'s' * (stage.programs != 1)}"
         found.append(f"  {k + 1}. {stage.name.ljust(wide)}  {count}; {_reads(stage)}; keeps {size_text(stage.kept)}")
+    for steps, boxes in plan.unrolled:
+        found.append(f"  a loop is laid out step by step, since its steps exchange blocks: {steps:,} steps of {boxes} boxes")
     found += [f"  {one.name} runs whole, since {one.because}: {size_text(one.nbytes)}" for one in plan.whole]
     found.append(f"  in all {plan.tasks:,} tasks; {size_text(plan.exchanged)} pass between chunks")
     return found

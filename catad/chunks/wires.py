@@ -98,8 +98,8 @@ class Local:
 
     `grid[d]` are sizes along dimension d, which `lay` may ask for; `notes[d]` are facts for each coordinate along it, on which
     the layout depends, too. `offsets` are (dimension, an integer for each coordinate along it): arguments, so that no layout
-    depends on them. `light` says that computing a result again costs no more than reading it, `stored` that only one task computes
-    a block of it, however small it is.
+    depends on them. `light` says that computing a result again costs no more than reading it, `stored` that one task computes a
+    block of it, and no other, however small it is.
     """
 
     __slots__ = ("grid", "lay", "light", "name", "notes", "offsets", "reads", "salt", "spaces", "stored", "writes")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import pickle
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ import numpy as np
 
 from catad import errors
 from catad.category.wiring import Wiring
+from catad.chunks.sending import sent
 from catad.engine.choice import engine_of, use_engine
 from catad.engine.cpu.run.threads import num_threads
 from catad.engine.program import Program
@@ -56,8 +56,7 @@ class RegionProgram:
     @cached_property
     def payload(self) -> tuple[str, bytes]:
         """A digest, and the wiring as bytes."""
-        said = pickle.dumps((self.wiring, self.engine, self.name, self.axes, self.together), protocol=5)
-        return hashlib.sha256(said).hexdigest(), said
+        return sent(self.wiring, self.engine, self.name, self.axes, self.together)
 
     def chunk(self, at: tuple[int, ...]) -> tuple[int, ...]:
         """The number of the chunk at a coordinate."""

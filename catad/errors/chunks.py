@@ -29,6 +29,14 @@ def runs_whole(name: str, because: str, nbytes: int, limit: int) -> str:
     )
 
 
+def would_wait() -> str:
+    return text(
+        "this call must compute the number of steps of a while loop before it returns, and waiting is forbidden",
+        given="a call within ct.no_waiting()",
+        do="call it outside; or ct.iterate with a known number of steps",
+    )
+
+
 def too_many_steps(steps: int, boxes: int, limit: int) -> str:
     return text(
         "the steps of this loop exchange blocks, so each is laid out by itself, and these are too many",
@@ -44,6 +52,82 @@ def gathers(name: str, nbytes: int, limit: int) -> str:
         given=f"{size_text(nbytes)} in one task",
         expected=f"at most {size_text(limit)}",
         do=f"smaller chunks along the other axes; or with ct.chunking(whole_limit={nbytes}): ..., where workers have this memory",
+    )
+
+
+_CHUNKS = '"rows" (axis 0 of all arguments and results), "entries" (every axis), or labels as "ij,j->i"'
+
+
+def nothing_said_of_chunks(chunks: object) -> str:
+    return text("`chunks` says along which axes a function is local", given=repr(chunks), expected=f"{_CHUNKS}; None of no axis")
+
+
+def wrong_chunk_labels(box: object, said: str, ins: object, outs: object) -> str:
+    return text(
+        "what a box says of chunks does not fit its arguments and results",
+        given=f"chunks={said!r} of {abbreviated(box)}, from {abbreviated(ins)} to {abbreviated(outs)}",
+        expected=f"{_CHUNKS}, with a letter for each axis, equal letters for equal sizes, and each once in a result",
+    )
+
+
+def other_spaces_of_chunk(box: object, found: object, expected: object) -> str:
+    return text(
+        "a box that says `chunks` gives other spaces on a chunk",
+        given=f"{abbreviated(found)} by {abbreviated(box)}",
+        expected=f"{expected}: along the axes that it says, results have as many entries as the arguments of a chunk",
+        do="say only axes along which it is local, or write `of_chunk(ins, outs)`, which gives the box of a chunk",
+    )
+
+
+def opaque_on_whole(fn: object) -> str:
+    return text(
+        "a function given to ct.D that cannot be traced runs on whole arrays, in one task",
+        given=abbreviated(fn),
+        do='ct.D(fn, spaces=..., chunks="rows") where rows of the argument give rows of the results and of the map\'s numbers; '
+        "warnings.filterwarnings('ignore', category=ct.CatadNotice) if whole arrays are meant",
+    )
+
+
+def opaque_in_chunks(fn: object) -> str:
+    return text(
+        "a function given to ct.D cannot be traced, and arrays in chunks are not computed to find what it returns",
+        given=abbreviated(fn),
+        do="say what it returns, ct.D(fn, spaces=...), or write it with operations of catad, so that it can be traced",
+    )
+
+
+def rows_without_spaces(chunks: object) -> str:
+    return text(
+        "`chunks` of ct.D says that rows of the argument give rows of the results, whose spaces are to be stated",
+        given=f"chunks={chunks!r}",
+        expected='ct.D(fn, spaces=..., chunks="rows")',
+    )
+
+
+def large_constant(nbytes: int, limit: int) -> str:
+    return text(
+        "a program on arrays in chunks holds a large constant, which each worker would be sent",
+        given=f"{size_text(nbytes)}",
+        expected=f"at most {size_text(limit)}",
+        do="give it as an argument, in chunks: da.from_array(x, chunks=...)",
+    )
+
+
+def captured_chunks(array: Any) -> str:
+    return text(
+        "a function reads an array in chunks from outside",
+        given=f"an array of {array.dtype} {list(array.shape)} in chunks, in a variable that is no argument of the function",
+        expected="arrays in chunks as arguments: they choose how a program runs, and it is differentiated by them",
+        do="give it as an argument",
+    )
+
+
+def does_not_pickle(box: object, error: BaseException) -> str:
+    return text(
+        "code in a program on arrays in chunks cannot be sent to workers",
+        given=f"{abbreviated(box)}: {type(error).__name__}: {abbreviated(error)}",
+        expected="functions and boxes that cloudpickle can pickle",
+        do="leave open files, locks and connections out of what the function reads, or open them inside it",
     )
 
 

@@ -42,6 +42,9 @@ class OneByOne(Primitive):
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return tuple([carried(space, self.size) for space in self.one.typed(_of_one(ins))])
 
+    def of_chunk(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> OneByOne:
+        return OneByOne(self.one.of_chunk(_of_one(ins), _of_one(outs)), ins[0].shape[0])
+
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         if self.vectorized:
             return self.one.evaluate(xp, *arrays)

@@ -15,6 +15,7 @@ import numpy as np
 
 from catad import errors
 from catad.category.boxes import Primitive
+from catad.category.chunk_labels import said_of_chunks
 from catad.category.constructors import constructor
 from catad.category.spaces import Space, Tensor
 from catad.category.terms import D
@@ -56,7 +57,7 @@ class OfFunctions(Primitive):
         return tuple([None if f is None else f.key for f in self._functions])
 
     def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
-        return type(self), tuple([self.given(k) for k in range(len(self._functions))])
+        return type(self), tuple([None if f is None else f.pickled for f in self._functions])
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         return self.ready(0)(*arrays)
@@ -76,25 +77,37 @@ class OfFunctions(Primitive):
 class Given(OfFunctions):
     """See `function`: the functions are `fn`, `spaces`, `derivative` and `operations`."""
 
-    __slots__ = ("_vectorized",)
+    __slots__ = ("_chunks", "_vectorized")
 
-    def __init__(self, fn: Any, spaces: Any, derivative: Any = None, operations: Any = None, vectorized: bool = False) -> None:
+    def __init__(
+        self,
+        fn: Any,
+        spaces: Any,
+        derivative: Any = None,
+        operations: Any = None,
+        vectorized: bool = False,
+        chunks: str | None = None,
+    ) -> None:
         super().__init__(fn, spaces, derivative, operations)
-        self._vectorized = vectorized
+        self._vectorized, self._chunks = vectorized, chunks
 
     @property
     def vectorized(self) -> bool:
         return self._vectorized
 
     @property
+    def chunks(self) -> str | None:
+        return self._chunks
+
+    @property
     def arity(self) -> int | None:
         return argument_count(self.given(0))
 
     def data(self) -> Hashable:
-        return (super().data(), self._vectorized)
+        return (super().data(), self._vectorized, self._chunks)
 
     def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
-        return Given, (*super().recipe()[1], self._vectorized)
+        return Given, (*super().recipe()[1], self._vectorized, self._chunks)
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return spaces_of(self.given(1), self.ready(1)(*ins))
@@ -113,6 +126,7 @@ class Given(OfFunctions):
         fn, spaces, derivative, operations = self.texts(name)
         given = [fn, spaces, *[derivative] * (derivative != "None"), *["vectorized=True"] * self._vectorized]
         given += [f"operations={operations}"] * (operations != "None")
+        given += [f"chunks={self._chunks!r}"] * (self._chunks is not None)
         return f"ct.primitive.function({', '.join(given)})"
 
 
@@ -153,6 +167,7 @@ def function(
     *,
     vectorized: bool = False,
     operations: Callable[..., int] | None = None,
+    chunks: str | None = None,
 ) -> D:
     """A primitive from array code, with its derivative as a linear map.
 
@@ -164,10 +179,12 @@ def function(
     - `vectorized=True` says that `fn` takes arguments that all have further leading axes, and gives results that have them
       too; else a batch is computed one index after the other.
     - `operations(*spaces)` counts the scalar operations of a call (dimensionless), for the planner; without it, one an entry.
+    - `chunks` says along which axes arrays in chunks may be given chunk by chunk: "rows" is axis 0 of all arguments and results,
+      "ij,j->i" names the axes, and a letter that all results have is such an axis. Without it, `fn` sees whole arrays.
 
     Arrays that are not in the stated spaces are an `ExtensionError`. The functions keep the values that they read when the
     primitive was made; only morphisms that they name are looked up at the first use. Source: the helpers of C. Elliott's
-    concat. Raises `ArgumentError` for an argument that is no function.
+    concat. Raises `ArgumentError` for an argument that is no function, and other `chunks`.
 
     >>> import catad as ct, numpy as np
     >>> def derivative(x, y):
@@ -179,7 +196,7 @@ def function(
     for each in (fn, spaces, *[f for f in (derivative, operations) if f is not None]):
         if not callable(each):
             raise errors.ArgumentError(errors.not_a_function_of_arrays(each))
-    return Given(fn, spaces, derivative, operations, vectorized)
+    return Given(fn, spaces, derivative, operations, vectorized, said_of_chunks(chunks))
 
 
 def argument_count(fn: Any) -> int | None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from catad import errors
 from catad.category.cartesian import exr
+from catad.category.chunk_labels import said_of_chunks, transposed
 from catad.category.constructors import constructor
 from catad.category.spaces import Space, Tensor, Unit
 from catad.category.terms import D
@@ -24,22 +25,38 @@ from catad.primitive.function import OfFunctions, spaces_of
 class Linear(OfFunctions):
     """A linear function, its transpose and the spaces of its results; `known` are these, where `spaces` does not say them."""
 
-    __slots__ = ("_known", "_vectorized")
+    __slots__ = ("_chunks", "_known", "_vectorized")
     drawn_as = "linear"
 
-    def __init__(self, fn: Any, back: Any, spaces: Any, vectorized: bool, known: tuple[Tensor, ...] | None = None) -> None:
+    def __init__(
+        self,
+        fn: Any,
+        back: Any,
+        spaces: Any,
+        vectorized: bool,
+        known: tuple[Tensor, ...] | None = None,
+        chunks: str | None = None,
+    ) -> None:
         super().__init__(fn, back, spaces)
-        self._vectorized, self._known = vectorized, known
+        self._vectorized, self._known, self._chunks = vectorized, known, chunks
 
     @property
     def vectorized(self) -> bool:
         return self._vectorized
 
+    @property
+    def chunks(self) -> str | None:
+        return self._chunks
+
     def data(self) -> Hashable:
-        return (super().data(), self._vectorized, self._known)
+        return (super().data(), self._vectorized, self._known, self._chunks)
 
     def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
-        return Linear, (*super().recipe()[1], self._vectorized, self._known)
+        return Linear, (*super().recipe()[1], self._vectorized, self._known, self._chunks)
+
+    def of_chunk(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Linear:
+        fn, back, spaces = self._functions
+        return self if self._known is None else Linear(fn, back, spaces, self._vectorized, outs, self._chunks)
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return spaces_of(self.given(2), self.ready(2)(*ins)) if self._known is None else self._known
@@ -48,21 +65,38 @@ class Linear(OfFunctions):
         if not all(space.is_float for space in (*ins, *outs)):
             raise errors.ExtensionError(errors.linear_in_integers(self.given(0), (*ins, *outs)))
         fn, back, spaces = self._functions
-        there, again = Linear(fn, back, spaces, self._vectorized, outs), Linear(back, fn, spaces, self._vectorized, ins)
+        there = Linear(fn, back, spaces, self._vectorized, outs, self._chunks)
+        again = Linear(back, fn, spaces, self._vectorized, ins, transposed(self._chunks))
         dom, cod = space_of_leaves(ins), space_of_leaves(outs)
         return Rule(MatrixFree(exr >> there, exr >> again, dom, cod, Unit))
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         if self._known is not None:
             return name(self, "linear")
-        return f"ct.primitive.linear({', '.join(self.texts(name))}{', vectorized=True' * self._vectorized})"
+        given = [*self.texts(name), *["vectorized=True"] * self._vectorized]
+        given += [f"chunks={self._chunks!r}"] * (self._chunks is not None)
+        return f"ct.primitive.linear({', '.join(given)})"
 
 
 class LinearByStructure(OfFunctions):
     """A linear function and the linear map that it is, by the spaces of its arguments."""
 
-    __slots__ = ()
+    __slots__ = ("_chunks",)
     drawn_as = "linear"
+
+    def __init__(self, fn: Any, structure: Any, chunks: str | None = None) -> None:
+        super().__init__(fn, structure)
+        self._chunks = chunks
+
+    @property
+    def chunks(self) -> str | None:
+        return self._chunks
+
+    def data(self) -> Hashable:
+        return (super().data(), self._chunks)
+
+    def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
+        return LinearByStructure, (*super().recipe()[1], self._chunks)
 
     def _map(self, ins: tuple[Tensor, ...]) -> LinearMap:
         found = self.ready(1)(*ins)
@@ -79,7 +113,8 @@ class LinearByStructure(OfFunctions):
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         fn, structure = self.texts(name)
-        return f"ct.primitive.linear({fn}, structure={structure})"
+        said = "" if self._chunks is None else f", chunks={self._chunks!r}"
+        return f"ct.primitive.linear({fn}, structure={structure}{said})"
 
 
 @constructor()
@@ -90,6 +125,7 @@ def linear(
     *,
     structure: Callable[..., LinearMap] | None = None,
     vectorized: bool = False,
+    chunks: str | None = None,
 ) -> D:
     """A primitive that is linear in its arguments, from array code: with its transpose, or with the linear map that it is.
 
@@ -98,6 +134,7 @@ def linear(
       `spaces(*spaces)` gives the spaces of the results. Such a map is matrix-free.
     - or `structure(*spaces)` gives the `ct.LinearMap` that `fn` applies, which says the spaces too: Jacobians are as structured.
     - `vectorized=True`, with `transpose`, says that both take further leading axes that all arguments have.
+    - `chunks` says along which axes arrays in chunks may be given chunk by chunk, as in `ct.primitive.function`.
 
     Arrays that are not in these spaces are an `ExtensionError`; `ct.testing.check_laws` tells whether the transpose is one.
     Raises `ArgumentError` for an argument that is no function, and where neither or both of `transpose` and `structure` are
@@ -120,4 +157,5 @@ def linear(
     for each in given:
         if not callable(each):
             raise errors.ArgumentError(errors.not_a_function_of_arrays(each))
-    return Linear(fn, transpose, spaces, vectorized) if structure is None else LinearByStructure(fn, structure)
+    said = said_of_chunks(chunks)
+    return Linear(fn, transpose, spaces, vectorized, None, said) if structure is None else LinearByStructure(fn, structure, said)

@@ -31,6 +31,7 @@ class Pointwise(OfFunctions):
     """An array function that acts entry by entry, and its partials by each argument."""
 
     __slots__ = ()
+    chunks = "entries"
 
     @property
     def arity(self) -> int:

@@ -65,6 +65,13 @@ def in_blocks(xp: Any) -> bool:
     return getattr(xp, "in_blocks", False)
 
 
+def refuse_blocks(array: Any) -> Any:
+    """The argument; raises `EngineError` for an array in blocks, which a program reads as an argument alone."""
+    if not isinstance(array, (np.ndarray, np.generic)) and in_blocks(array_module(array)):
+        raise errors.EngineError(errors.captured_chunks(array))
+    return array
+
+
 def device_of(xp: Any) -> Any:
     """What stands for the memory where a library makes arrays now: the library, with the current device where it has several."""
     return (xp, xp.cuda.runtime.getDevice()) if hasattr(xp, "cuda") else xp

@@ -16,6 +16,7 @@ import os
 import sys
 import sysconfig
 from collections.abc import Hashable, Iterator, Mapping
+from contextvars import ContextVar
 from functools import lru_cache
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
@@ -24,7 +25,7 @@ import numpy as np
 
 from catad import version
 from catad.support.lru import remembered
-from catad.values.arrays import array_module
+from catad.values.arrays import array_module, refuse_blocks
 
 _INSTALLED = tuple(
     {os.path.join(sysconfig.get_paths()[kind], "") for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
@@ -128,6 +129,10 @@ def changes_itself(function: Any) -> bool:
     return code is not None and code.co_varnames[:1] != () and code.co_varnames[0] in names_of(code).written
 
 
+sending: ContextVar[bool] = ContextVar("sending", default=False)
+"""Whether a program is pickled for other processes, which are sent functions with what they read."""
+
+
 class Frozen:
     """`fn` is the copy of a function `given`; `key` is equal for copies that read equal values.
 
@@ -148,6 +153,11 @@ class Frozen:
                 self._walk.missing.remove((scope, name, source))
                 scope[name] = self._walk.value(source[name])
         return self.fn
+
+    @property
+    def pickled(self) -> Any:
+        """What stands for it in a pickle: what was given, which Python finds by name, or for another process the copy."""
+        return self.ready() if sending.get() else self.given
 
 
 class _Walk:
@@ -211,7 +221,7 @@ class _Walk:
         return copy
 
     def _array(self, thing: Any) -> Any:
-        copy = thing.copy()
+        copy = refuse_blocks(thing).copy()
         if not isinstance(thing, (np.ndarray, np.generic)) or copy.dtype.hasobject:
             return self.keep(thing, copy, id(copy))
         return self.keep(thing, copy, copy.shape, copy.dtype.str, hashlib.blake2b(copy.tobytes()).digest())

@@ -27,7 +27,7 @@ from catad.linear.families.gather import spread_beside
 from catad.linear.families.matrix_free import Batched
 from catad.linear.map import LinearMap
 from catad.linear.structure import Rule, Structure
-from catad.values.arrays import array_module, asarray, common_module
+from catad.values.arrays import array_module, asarray, common_module, in_blocks
 from catad.values.frozen_functions import Frozen
 from catad.vector.derivative_carriers import PassedOn
 
@@ -68,13 +68,18 @@ class Custom(PassedOn):
 
 @box
 class Opaque(Primitive):
-    """A hand-written morphism whose code cannot be traced, at one space: x leaves to (y leaves..., slots...)."""
+    """A hand-written morphism whose code cannot be traced, at one space: x leaves to (y leaves..., slots...).
+
+    `stated` are the spaces that the user says, which chunks ask for again.
+    """
 
     drawn_as = "functor"
     fn: Any
     dom: Space
     cod: Space
     structure: Structure
+    stated: Any = None
+    chunks: str | None = None
 
     @property
     def lasting(self) -> bool:
@@ -96,6 +101,11 @@ class Opaque(Primitive):
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         raise errors.DerivativeError(errors.opaque_derivative(self.fn))
 
+    def of_chunk(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Opaque:
+        dom = rebuild(self.dom, list(ins))
+        cod, linear = _stated(self.stated, dom)
+        return Opaque(self.fn, dom, cod, linear.structure, self.stated, self.chunks)
+
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return name(self, "opaque")
 
@@ -116,16 +126,28 @@ def _called(fn: Any, x: Any, dom: Space) -> tuple[Any, LinearMap]:
     return result
 
 
+def _stated(stated: Frozen, dom: Space) -> tuple[Space, LinearMap]:
+    """What the user says that a function returns at a space."""
+    found = stated.ready()(dom)
+    if not isinstance(found, tuple) or len(found) != 2 or not isinstance(found[0], Space):
+        raise errors.SpaceError(errors.not_stated_spaces(stated.given, found))
+    cod, linear = found
+    if not isinstance(linear, LinearMap):
+        raise errors.SpaceError(errors.not_stated_spaces(stated.given, found))
+    return cod, linear
+
+
 @share
 class ByHand(D):
     """`ct.D(fn)`: see the module."""
 
-    __slots__ = ("_opaque_at", "_stated", "frozen")
+    __slots__ = ("_chunks", "_opaque_at", "_stated", "frozen")
     drawn_as = "functor"
 
-    def __init__(self, fn: Any, spaces: Any = None) -> None:
+    def __init__(self, fn: Any, spaces: Any = None, chunks: str | None = None) -> None:
         self.frozen = Frozen(fn)  # it runs for the value and for each derivative, which shall see the same numbers
         self._stated = None if spaces is None else Frozen(spaces)  # what the user says of code that cannot be traced
+        self._chunks = chunks
         self._opaque_at: dict[Space, Opaque] = {}  # the boxes of code that cannot be traced, by domain
 
     @property
@@ -138,7 +160,7 @@ class ByHand(D):
         return False
 
     def data(self) -> Hashable:
-        return (self.frozen.key, None if self._stated is None else self._stated.key)
+        return (self.frozen.key, None if self._stated is None else self._stated.key, self._chunks)
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         dom = b.space(x)
@@ -168,9 +190,9 @@ class ByHand(D):
         """One box, whose spaces are stated, or found by calling the function once at the point for which it is laid out."""
         box = self._opaque_at.get(dom)
         if box is None:
-            cod, linear = self._at_a_point(b, dom, xs) if self._stated is None else self._as_stated(dom)
+            cod, linear = self._at_a_point(b, dom, xs) if self._stated is None else _stated(self._stated, dom)
             self._check(linear, dom, cod)
-            box = self._opaque_at[dom] = Opaque(self.fn, dom, cod, linear.structure)
+            box = self._opaque_at[dom] = Opaque(self.fn, dom, cod, linear.structure, self._stated, self._chunks)
         outs = b.add(box, *xs)
         n = len(box.cod.leaves)
         return box.cod, list(outs[:n]), list(outs[n:]), box.structure
@@ -179,21 +201,13 @@ class ByHand(D):
         point = b.values(xs)
         if point is None:
             raise errors.SpaceError(errors.no_point(self.fn))
+        if in_blocks(point[0]):
+            raise errors.SpaceError(errors.opaque_in_chunks(self.frozen.given))
         y, linear = _called(self.fn, rebuild(dom, point[1]), dom)
         return space_like(y, [Tensor(leaf.shape, leaf.dtype) for leaf in as_leaves(y)]), linear
 
-    def _as_stated(self, dom: Space) -> tuple[Space, LinearMap]:
-        assert self._stated is not None
-        found = self._stated.ready()(dom)
-        if not isinstance(found, tuple) or len(found) != 2 or not isinstance(found[0], Space):
-            raise errors.SpaceError(errors.not_stated_spaces(self._stated.given, found))
-        cod, linear = found
-        if not isinstance(linear, LinearMap):
-            raise errors.SpaceError(errors.not_stated_spaces(self._stated.given, found))
-        return cod, linear
-
     def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
-        return ByHand, (self.frozen.given, *[s.given for s in (self._stated,) if s is not None])
+        return ByHand, (self.frozen.pickled, None if self._stated is None else self._stated.pickled, self._chunks)
 
     def _check(self, linear: LinearMap, dom: Space, cod: Space) -> None:
         want = (tangent_space(dom).leaves, tangent_space(cod).leaves)
@@ -203,11 +217,12 @@ class ByHand(D):
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         given = [self.fn, *[s.given for s in (self._stated,) if s is not None]]
         texts = [name(f, getattr(f, "__name__", "fn")) for f in given]
-        return f"ct.D({', spaces='.join(texts)})"
+        said = "" if self._chunks is None else f", chunks={self._chunks!r}"
+        return f"ct.D({', spaces='.join(texts)}{said})"
 
 
-def by_hand(fn: Any = None, spaces: Any = None) -> D:
-    """The constructor behind `ct.D(fn, spaces=...)`."""
+def by_hand(fn: Any = None, spaces: Any = None, chunks: Any = None) -> D:
+    """The constructor behind `ct.D(fn, spaces=..., chunks=...)`."""
     for each in (fn, *[s for s in (spaces,) if s is not None]):
         if not callable(each) or isinstance(each, D):
             raise errors.ArgumentError(errors.not_a_function(each))
@@ -216,4 +231,6 @@ def by_hand(fn: Any = None, spaces: Any = None) -> D:
         count = scalar.arity_of(fn)
         if count is not None and count > 1:
             raise errors.ArgumentError(errors.hand_arity(fn, count))
-    return ByHand(fn, spaces)
+    if chunks not in (None, "rows") or (chunks is not None and spaces is None):
+        raise errors.ArgumentError(errors.rows_without_spaces(chunks))
+    return ByHand(fn, spaces, chunks)

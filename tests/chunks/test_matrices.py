@@ -87,7 +87,7 @@ def test_stacks_cut_along_their_first_axis_run_block_by_block(name):
     with ct.use_engine("reference"), plans() as found:
         pulled = ct.vjp(f, *cut)[1]
         pulled(f(*args))
-    assert found and not ran_whole(found) - {"Concatenate", "Reshaped"} and not gathered(found)
+    assert found and not ran_whole(found) and not gathered(found)
 
 
 SYSTEMS = {

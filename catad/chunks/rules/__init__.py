@@ -2,8 +2,10 @@
 
 from catad.chunks.rules import affine as affine
 from catad.chunks.rules import bins as bins
+from catad.chunks.rules import bounded as bounded
 from catad.chunks.rules import checks as checks
 from catad.chunks.rules import contractions as contractions
+from catad.chunks.rules import extension as extension
 from catad.chunks.rules import folds as folds
 from catad.chunks.rules import indexing as indexing
 from catad.chunks.rules import loops as loops
@@ -17,6 +19,6 @@ from catad.chunks.rules import reshaping as reshaping
 from catad.chunks.rules import scans as scans
 from catad.chunks.rules import segments as segments
 from catad.chunks.rules import sorting as sorting
-from catad.chunks.rules import transforms as transforms
+from catad.chunks.rules import while_loops as while_loops
 from catad.chunks.rules import windows as windows
 from catad.chunks.rules import winners as winners

@@ -121,7 +121,7 @@ def _is_linear(primitive: Primitive, flags: Sequence[bool]) -> bool:
         return _is_linear_function(primitive.function, flags)
     if isinstance(primitive, StridedCopy):
         return not primitive.fill
-    return isinstance(primitive, Reshaped) or isinstance(primitive, Contract) and sum(flags) == 1
+    return isinstance(primitive, Reshaped) or (isinstance(primitive, Contract) and sum(flags) == 1)
 
 
 def _is_linear_function(function: Function, flags: Sequence[bool]) -> bool:
@@ -141,12 +141,12 @@ def _is_linear_function(function: Function, flags: Sequence[bool]) -> bool:
 
 def _degree(node: Node, args: Sequence[bool | None], flags: Sequence[bool]) -> bool | None:
     if node.op == "param":
-        return flags[node.value]
+        return bool(flags[node.value])
     if not any(arg or arg is None for arg in args):
         return False
     if node.op in ("add", "sub", "neg") and all(args):
         return True
-    if node.op == "mul" and sorted(map(str, args)) == ["False", "True"] or node.op == "div" and args == [True, False]:
+    if (node.op == "mul" and args in ([True, False], [False, True])) or (node.op == "div" and args == [True, False]):
         return True
     return True if node.op == "cast" and all(args) and node.kind == "f" else None
 
@@ -154,7 +154,9 @@ def _degree(node: Node, args: Sequence[bool | None], flags: Sequence[bool]) -> b
 class ForAllSteps(Copy):
     """Boxes that follow a step, for all steps at once: what is `varying` has a leading axis for these."""
 
-    def __init__(self, plan: Plan, body: Body, arguments: Mapping[Chunked, Chunked], varying: Collection[Chunked], size: int) -> None:
+    def __init__(
+        self, plan: Plan, body: Body, arguments: Mapping[Chunked, Chunked], varying: Collection[Chunked], size: int
+    ) -> None:
         super().__init__(plan, body, arguments)
         self.varying, self.size = set(varying), size
 
@@ -196,7 +198,7 @@ class ForAllSteps(Copy):
             outs = tuple(box.lay(inner, own, At(at.sizes, at.notes, tuple(offsets))))
             term = laid(inner.finish(Product([w.space for w in ins]), ins, outs))
             lanes = Lanes(term, (*flags, *[False] * len(offsets)), size)
-            return flatten(b.apply(lanes, (*wires, *at.offsets)))  # type: ignore[no-any-return]
+            return flatten(b.apply(lanes, (*wires, *at.offsets)))
 
         made = Local(box.name, box.grid, reads, lay, box.notes, box.offsets, box.light, box.salt, box.stored)
         made.writes = [(None, *dims) for dims in box.writes]

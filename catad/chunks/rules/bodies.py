@@ -6,7 +6,7 @@ all steps on its blocks (`Inner`). Otherwise its boxes are laid out for each ste
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catad.category.spaces import Product, Tensor
@@ -27,13 +27,21 @@ Dims = tuple[int, ...]
 class Body:
     """A program on arguments that are cut in some way: the first results are as the first arguments, the states of a loop.
 
-    `natural` are the parts in which steps make the states, and `outer` the boxes of the plan around.
+    A local box makes each of the results. `plain` are the same, but arguments as they stand. `natural` are the parts in which
+    steps make the states, and `outer` the boxes of the plan around.
     """
 
     def __init__(
-        self, plan: Plan, arguments: list[Chunked], results: list[Chunked], natural: list[Parts], outer: set[Local]
+        self,
+        plan: Plan,
+        arguments: list[Chunked],
+        results: list[Chunked],
+        plain: list[Chunked],
+        natural: list[Parts],
+        outer: set[Local],
     ) -> None:
-        self.plan, self.arguments, self.results, self.natural, self.outer = plan, arguments, results, natural, outer
+        self.plan, self.arguments, self.results, self.plain = plan, arguments, results, plain
+        self.natural, self.outer = natural, outer
         self.number = {array: k for k, array in enumerate(arguments)}
 
     def outside(self, array: Chunked) -> bool:
@@ -60,7 +68,8 @@ def body_of(
         finer = [_finer(p, x.parts) for p, x in zip(own[:states], results, strict=False)]
         if finer == own[:states]:
             made = [pinned(sub, x, own[k] if k < states else x.parts) for k, x in enumerate(results)]
-            return Body(sub, arguments, made, [x.parts for x in results[:states]], outer)
+            plain = [x if x.parts == one.parts else one for x, one in zip(results, made, strict=True)]
+            return Body(sub, arguments, made, plain, [x.parts for x in results[:states]], outer)
         own[:states] = finer
 
 
@@ -196,33 +205,47 @@ class Layout(NamedTuple):
 
     def term(
         self,
-        classes: Sequence[Hashable],
+        classes: Sequence[Any],
         spaces: Sequence[Tensor],
-        reads: Sequence[Read],
+        reads: Mapping[Read, int],
+        offsets: Sequence[int],
         results: Sequence[tuple[Node, int]],
-        ends: Sequence[int],
-        order: Sequence[int],
+        ends: Sequence[int] = (),
     ) -> Laid:
-        """The program of a step at coordinates of some classes, of what it reads, in these spaces, and of the offsets.
+        """A program at coordinates of some classes, of what it is given in these spaces.
 
-        `order` are the places of these in its argument, and `results` boxes, each with the number of one of its results.
+        `reads` and `offsets` say what of that it reads, and `results` are boxes, each with the number of one of its results.
         """
-        at = [first[number] for first, number in zip(self.first, classes, strict=True)]  # type: ignore[index]
+        at = [first[number] for first, number in zip(self.first, classes, strict=True)]
         b = Builder()
         inputs = [b.wire(space) for space in spaces]
-        known = dict(zip(reads, inputs, strict=False))
-        offsets = iter(inputs[len(reads) :])
+        known = {read: inputs[k] for read, k in reads.items()}
+        rest = iter([inputs[k] for k in offsets])
         made: dict[tuple[Node, int], Wire] = {}
         for node in self.inner.nodes:
             own = [at[d] for d in node.dims]
             sizes = tuple([grid[c] for grid, c in zip(node.box.grid, own, strict=True)])
             notes = tuple([None if notes is None else notes[c] for notes, c in zip(node.box.notes, own, strict=True)])
-            numbers = tuple([next(offsets) for _ in node.box.offsets])
+            numbers = tuple([next(rest) for _ in node.box.offsets])
             wires = [known[read] if read in known else made[node_of(read), read.array.place] for read in node.reads()]
-            made.update(zip([(node, k) for k in range(len(node.box.writes))], node.box.lay(b, wires, At(sizes, notes, numbers)), strict=True))
+            outs = node.box.lay(b, wires, At(sizes, notes, numbers))
+            made.update({(node, k): wire for k, wire in enumerate(outs)})
         outputs = tuple([made[one] for one in results])
-        given = tuple([inputs[k] for k in order])
-        return laid(b.finish(Product([w.space for w in given]), given, outputs), tuple(ends))
+        return laid(b.finish(Product(tuple(spaces)), tuple(inputs), outputs), tuple(ends))
+
+
+def dims_of(x: Chunked) -> tuple[int | None, ...]:
+    """The dimensions along which the axes of an array are cut."""
+    assert isinstance(x.source, Local)
+    return x.source.writes[x.place]
+
+
+def result_node(x: Chunked, cut: Sequence[int | None] | None = None) -> tuple[Node, int]:
+    """The box that makes an array, with its number among the results; `cut` are the dimensions along which its axes are cut."""
+    assert isinstance(x.source, Local)
+    own = x.source.writes[x.place]
+    dims = {d: dim for d, dim in zip(own, own if cut is None else cut, strict=True) if d is not None}
+    return Node(x.source, tuple([dims[d] for d in range(len(dims))])), x.place  # type: ignore[misc]
 
 
 def node_of(read: Read) -> Node:
@@ -239,7 +262,7 @@ class Copy:
         self.plan, self.body = plan, body
         self.made: dict[Chunked, Chunked] = dict(arguments)
         self._boxes: dict[Local, Local] = {}
-        self._stored = {x.source for x in stored}
+        self._stored = {x.source for x in stored if isinstance(x.source, Local)}
 
     def of(self, array: Chunked) -> Chunked:
         """What an array of the body is there."""

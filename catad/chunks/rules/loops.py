@@ -16,7 +16,7 @@ from catad.chunks.parts import Parts, Ranges, Sizes, Window, blocks_of, bounds, 
 from catad.chunks.plan import Plan, Whole
 from catad.chunks.regions import Node
 from catad.chunks.rules.after_loops import ForAllSteps, Frontier
-from catad.chunks.rules.bodies import Body, Copy, Inner, body_of, boxes_of, grid_of
+from catad.chunks.rules.bodies import Body, Copy, Inner, body_of, boxes_of, dims_of, grid_of, in_parts, result_node
 from catad.chunks.rules.table import rule
 from catad.chunks.wires import At, Chunked, Joined, Local, Read
 from catad.linear.families.reindex import reshaped
@@ -58,16 +58,20 @@ class Loop:
         parts = [x.parts if j < inputs else x.parts[1:] for j, x in enumerate(ins)]
         again = [x.again if self.k <= j < inputs else None for j, x in enumerate(ins)]
         wiring, outer = upward.program_of(sweep.body, sweep.dom)[0].wiring, boxes_of(ins)
+        bodies: list[Body] = []
         tried: list[list[Parts]] = []
-        while parts not in tried:
+        while parts not in tried and len(tried) <= TRIES:
             tried.append(list(parts))
             self.body = body_of(plan, wiring, parts, again, outer, self.k)
+            bodies.append(self.body)
             self.local = LocalLoop.made(self)
             if self.local is not None:
                 break
             parts[: self.k] = self.body.natural
-            if len(tried) > TRIES or parts in tried:
+            if len(tried) == TRIES or parts in tried:
                 parts[: self.k] = alike(self.body.natural)
+        if self.local is None:
+            self.body = bodies[0]
         self.given = dict(zip(self.body.arguments[self.k : inputs], ins[self.k : inputs], strict=True))
 
     def results(self) -> Sequence[Chunked]:
@@ -99,16 +103,13 @@ class Loop:
         steps = Steps(plan, self.ins[k + self.g :])
         for i in reversed(range(n)) if self.sweep.reverse else range(n):
             at = dict(zip(body.arguments, [*state, *self.given.values(), *steps.at(i)], strict=True))
-            copy = Copy(plan, body, at, body.results[:k])
-            made = [copy.of(x) for x in body.results]
+            copy = Copy(plan, body, at, body.plain[:k])
+            made = [as_cut(plan, copy.of(x), x.parts) for x in body.plain]
             state, added = made[:k], made[k : k + self.s]
             sums = [plus(plan, *pair) for pair in zip(sums, added, strict=True)] if sums else added
             for own, x in zip(outputs, made[k + self.s :], strict=True):
                 own.append(steps.as_one(x))
-        return [*state, *(sums if n else self._nothing()), *[joined(own[::-1] if self.sweep.reverse else own) for own in outputs]]
-
-    def _nothing(self) -> Sequence[Chunked]:
-        raise AssertionError("a loop without steps exchanges nothing")
+        return [*state, *sums, *[joined(own[::-1] if self.sweep.reverse else own) for own in outputs]]
 
 
 def alike(parts: Sequence[Parts]) -> list[Parts]:
@@ -119,10 +120,21 @@ def alike(parts: Sequence[Parts]) -> list[Parts]:
     return [tuple([first[sum(sizes)] if len(sizes) > 1 else sizes for sizes in own]) for own in parts]
 
 
+def as_cut(plan: Plan, x: Chunked, parts: Parts) -> Chunked:
+    """An array in some parts."""
+    return x if x.parts == parts else in_parts(plan, x, parts)
+
+
 def plus(plan: Plan, x: Chunked, y: Chunked) -> Chunked:
     """The sum of two arrays that are cut alike."""
-    labels = range(x.ndim)
-    return plan.labelled("sum", [(x, labels), (y, labels)], [(x.space, labels)], lambda b, wires, sizes: [wires[0] + wires[1]])[0][0]
+    dims, grid = cut_axes(x.parts)
+    windows = tuple([None if d is None else blocks_of(d, grid[d]) for d in dims])
+    box = Local("sum", grid, [Read(x, windows), Read(y, windows)], _added, light=True, salt=plan.salt)
+    return box.result(x.space, dims, x.parts)
+
+
+def _added(b: Builder, wires: list[Wire], at: At) -> Sequence[Wire]:
+    return [wires[0] + wires[1]]
 
 
 def joined(arrays: Sequence[Chunked]) -> Chunked:
@@ -133,6 +145,22 @@ def joined(arrays: Sequence[Chunked]) -> Chunked:
     sizes = tuple([n for x in arrays for n in x.parts[0]])
     space = Tensor((sum(sizes), *first.shape[1:]), first.space.dtype)
     return Chunked(space, (sizes, *first.parts[1:]), Joined(0, tuple(arrays)))
+
+
+def steps_of(plan: Plan, x: Chunked, start: int, stop: int) -> Chunked:
+    """Some steps of an array with an axis for the steps."""
+    if (start, stop) == (0, x.shape[0]):
+        return x
+    if isinstance(x.source, Joined) and x.source.axis == 0 and all(one.shape[0] == 1 for one in x.source.arrays):
+        return joined(x.source.arrays[start:stop])
+    dims, grid = cut_axes(x.parts[1:])
+    windows = [Window(None, Ranges((start,), (stop,))), *[None if d is None else blocks_of(d, grid[d]) for d in dims]]
+    box = Local("steps", grid, [plan.read(x, windows)], _same, light=True, salt=plan.salt)
+    return box.result(Tensor((stop - start, *x.shape[1:]), x.space.dtype), (None, *dims), ((stop - start,), *x.parts[1:]))
+
+
+def _same(b: Builder, wires: list[Wire], at: At) -> Sequence[Wire]:
+    return wires
 
 
 class Steps:
@@ -153,7 +181,9 @@ class Steps:
                     break
                 start += one.shape[0]
             x, i = one, i - start
-        dims, grid = _grid(x.parts[1:])
+        if x in self.plan.steps:
+            return self.plan.steps[x]
+        dims, grid = cut_axes(x.parts[1:])
         only = None if x.shape[0] == 1 else Window(None, Ranges((i,), (i + 1,)))
         windows = [only, *[None if d is None else blocks_of(d, grid[d]) for d in dims]]
         box = Local("step", grid, [self.plan.read(x, windows)], _first, light=True, salt=self.plan.salt)
@@ -161,14 +191,16 @@ class Steps:
 
     def as_one(self, x: Chunked) -> Chunked:
         """An output of a step, with an axis of length 1 for the steps."""
-        dims, grid = _grid(x.parts)
+        dims, grid = cut_axes(x.parts)
         windows = [None if d is None else blocks_of(d, grid[d]) for d in dims]
         box = Local("output", grid, [Read(x, tuple(windows))], _only, light=True, salt=self.plan.salt)
-        return box.result(Tensor((1, *x.shape), x.space.dtype), (None, *dims), ((1,), *x.parts))
+        made = box.result(Tensor((1, *x.shape), x.space.dtype), (None, *dims), ((1,), *x.parts))
+        self.plan.steps[made] = x
+        return made
 
 
-def _grid(parts: Parts) -> tuple[list[int | None], tuple[Sizes, ...]]:
-    """A dimension for each cut axis, and their sizes: those of equal parts in the order of the axes, as `Plan.labelled` has them."""
+def cut_axes(parts: Parts) -> tuple[list[int | None], tuple[Sizes, ...]]:
+    """A dimension for each cut axis, and their sizes, in the order in which `Plan.labelled` has them."""
     order = sorted([k for k, sizes in enumerate(parts) if len(sizes) > 1], key=lambda k: (len(parts[k]), ranges_of(parts[k])))
     return [order.index(k) if k in order else None for k in range(len(parts))], tuple([parts[k] for k in order])
 
@@ -220,42 +252,46 @@ class LocalLoop:
         return self.groups[grid]
 
     def results(self) -> Sequence[Chunked]:
-        loop, k, inputs = self.loop, self.loop.k, self.loop.ins[self.loop.k + self.loop.g :]
+        """The loop in segments of steps, as its inputs are cut along these, and what follows from it."""
+        loop, plan, body, k = self.loop, self.plan, self.body, self.loop.k
+        first = k + loop.g
         state: list[Chunked] = list(loop.ins[:k])
         totals: dict[Chunked, Chunked] = {}
         ends: list[list[Chunked]] = []
-        runs = {grid: Run(self, inner) for grid, inner in self.groups.items()}
+        runs = [Run(self, inner) for inner in self.groups.values()]
         segments = list(self._segments())
-        for window in segments[::-1] if loop.sweep.reverse else segments:
-            at: dict[Chunked, Chunked] = {}
-            after = list(state)
-            for run in runs.values():
-                run.run(window, state, inputs, after, at)
-            state = after
-            for x in self.sums:
-                made = at.pop(("sum", x))  # type: ignore[call-overload]
-                totals[x] = plus(self.plan, totals[x], made) if x in totals else made
-            size = loop.sweep.n if window is None else window.ranges.sizes[0]
-            shown = dict(zip(self.body.arguments[k + loop.g :], self._shown(inputs, window), strict=True))
-            copy = ForAllSteps(self.plan, self.body, {**loop.given, **at, **shown}, {*at, *shown}, size)
-            ends.append([copy.of_all(x) for x in self.body.results[k + loop.s :]])
-        copy = Copy(self.plan, self.body, {**loop.given, **totals})
-        sums = [copy.of(x) for x in self.body.results[k : k + loop.s]]
+        for start, stop in segments[::-1] if loop.sweep.reverse else segments:
+            inputs = [steps_of(plan, x, start, stop) for x in loop.ins[first:]]
+            made = Made(list(state))
+            for run in runs:
+                run.run(stop - start, state, inputs, made)
+            state = made.state
+            for x, part in made.sums.items():
+                totals[x] = plus(plan, totals[x], part) if x in totals else part
+            shown = made.outputs | dict(zip(body.arguments[first:], inputs, strict=True))
+            every = ForAllSteps(plan, body, loop.given | shown, shown, stop - start)
+            ends.append([every.of_all(x) for x in body.results[k + loop.s :]])
+        after = Copy(plan, body, loop.given | totals)
+        sums = [after.of(x) for x in body.results[k : k + loop.s]]
         order = ends[::-1] if loop.sweep.reverse else ends
         return [*state, *sums, *[joined(own) for own in zip(*order, strict=True)]]
 
-    def _shown(self, inputs: Sequence[Chunked], window: Window | None) -> Sequence[Chunked]:
-        return inputs
-
-    def _segments(self) -> Iterator[Window | None]:
+    def _segments(self) -> Iterator[tuple[int, int]]:
         """The steps that tasks take one after the other: as the largest input is cut along them."""
         cut = [x for x in self.loop.ins[self.loop.k + self.loop.g :] if len(x.parts[0]) > 1]
         if not cut:
-            yield None
+            yield 0, self.loop.sweep.n
             return
-        for start, stop in pairwise(bounds(max(cut, key=lambda x: x.nbytes).parts[0])):
-            if stop > start:
-                yield Window(None, Ranges((start,), (stop,)))
+        yield from [ends for ends in pairwise(bounds(max(cut, key=lambda x: x.nbytes).parts[0])) if ends[0] < ends[1]]
+
+
+class Made:
+    """What some steps give: states, and sums and outputs of what a body makes."""
+
+    def __init__(self, state: list[Chunked]) -> None:
+        self.state = state
+        self.sums: dict[Chunked, Chunked] = {}
+        self.outputs: dict[Chunked, Chunked] = {}
 
 
 class Run:
@@ -270,59 +306,50 @@ class Run:
         first = loop.k + loop.g
         self.given = [read for read, number in inner.reads.items() if number is None or loop.k <= number < first]
         self.inputs = [(read, number - first) for read, number in inner.reads.items() if number is not None and number >= first]
-        self.terms: dict[Any, Any] = {}
+        self._lays: dict[int, Any] = {}
 
-    def run(self, window: Window | None, state: list[Chunked], inputs: Sequence[Chunked], after: list[Chunked], at: Any) -> None:
-        """Take some steps: what they give is noted in `after`, for each state, and in `at`."""
-        plan, body, loop, grid = self.of.plan, self.of.body, self.of.loop, self.inner.grid
-        n = loop.sweep.n if window is None else window.ranges.sizes[0]
+    def run(self, n: int, state: Sequence[Chunked], inputs: Sequence[Chunked], made: Made) -> None:
+        """Take n steps from some states."""
+        plan, body, loop = self.of.plan, self.of.body, self.of.loop
         reads = [plan.read(state[k], self._state(k).windows) for k in self.states]
         reads += [plan.read(loop.given.get(read.array, read.array), read.windows) for read in self.given]
-        reads += [plan.read(inputs[j], (window, *read.windows)) for read, j in self.inputs]
-        box = Local(
-            f"loop of {n}", grid, reads, lambda b, wires, at: self.lay(b, wires, at, n), self.layout.numbers, self.layout.offsets,
-            salt=plan.salt, stored=True,
-        )  # fmt: skip
+        reads += [plan.read(inputs[j], (None, *read.windows)) for read, j in self.inputs]
+        lay = self._lays.setdefault(n, lambda b, wires, at: self.lay(b, wires, at, n))  # one for all segments of a length
+        name, notes, offsets = f"loop of {n} steps", self.layout.numbers, self.layout.offsets
+        box = Local(name, self.inner.grid, reads, lay, notes, offsets, salt=plan.salt, stored=True)
         for k in self.own:
-            made = body.results[k]
-            after[k] = box.result(made.space, self._dims(made), made.parts)
+            x = body.results[k]
+            made.state[k] = box.result(x.space, dims_of(x), x.parts)
         for x in self.sums:
-            at["sum", x] = box.result(x.space, self._dims(x), x.parts)
+            made.sums[x] = box.result(x.space, dims_of(x), x.parts)
         for x in self.outputs:
-            at[x] = box.result(Tensor((n, *x.shape), x.space.dtype), (None, *self._dims(x)), ((n,), *x.parts))
+            made.outputs[x] = box.result(Tensor((n, *x.shape), x.space.dtype), (None, *dims_of(x)), ((n,), *x.parts))
 
     def _state(self, k: int) -> Read:
         """What is read of a state."""
         x, dims = self.of.body.arguments[k], self.inner.states[k]
         return Read(x, tuple([None if d is None else blocks_of(d, sizes) for d, sizes in zip(dims, x.parts, strict=True)]))
 
-    @staticmethod
-    def _dims(x: Chunked) -> tuple[int | None, ...]:
-        assert isinstance(x.source, Local)
-        return x.source.writes[x.place]
-
     def lay(self, b: Builder, wires: list[Wire], at: At, n: int) -> Sequence[Wire]:
         """The loop on the blocks of a coordinate."""
         k, g = len(self.states), len(self.states) + len(self.given)
         state, given, inputs = wires[:k], [*wires[k:g], *at.offsets], wires[g:]
         each = [Tensor(w.shape[1:], w.dtype) for w in inputs]
-        spaces = [*[w.space for w in wires[:g]], *each, *[w.space for w in at.offsets]]
-        m = g + len(inputs)
-        order = [*range(g), *range(m, len(spaces)), *range(g, m)]
+        spaces = [*[w.space for w in (*state, *given)], *each]
+        places = [*range(g), *range(g + len(at.offsets), len(spaces))]
         reads = [*[self._state(k) for k in self.states], *self.given, *[read for read, _ in self.inputs]]
-        step = self.layout.term(at.notes, spaces, reads, self._results(), (k, len(self.sums), len(self.outputs)), order)
+        step = self.layout.term(
+            at.notes,
+            spaces,
+            dict(zip(reads, places, strict=True)),
+            range(g, g + len(at.offsets)),
+            self._results(),
+            (k, len(self.sums), len(self.outputs)),
+        )
         ends, sums, outputs = looped(b, step, n, (state, given, inputs), self.of.loop.sweep.reverse)
         own = [x for k, x in zip(self.states, ends, strict=True) if k in self.own]
         return [*own, *sums, *outputs]
 
     def _results(self) -> list[tuple[Node, int]]:
-        body, found = self.of.body, []
-        for k in self.states:
-            made, dims = body.results[k], self.inner.states[k]
-            assert isinstance(made.source, Local)
-            own = {d: dim for d, dim in zip(self._dims(made), dims, strict=True) if d is not None}
-            found.append((Node(made.source, tuple([own[d] for d in range(len(own))])), made.place))  # type: ignore[misc]
-        for x in (*self.sums, *self.outputs):
-            assert isinstance(x.source, Local)
-            found.append((Node(x.source, tuple(range(len(x.source.grid)))), x.place))
-        return found
+        states = [result_node(self.of.body.results[k], self.inner.states[k]) for k in self.states]
+        return [*states, *[result_node(x) for x in (*self.sums, *self.outputs)]]

@@ -1,4 +1,4 @@
-"""Boxes on stacks of matrices: local along the axes that count matrices, on whole matrices along their rows and columns."""
+"""Boxes on stacks of matrices, and transforms: local along the axes that count these, on whole ones along others."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from catad.category.boxes import Primitive
 from catad.category.spaces import Tensor
-from catad.chunks.plan import Labels, LayLabelled, Plan
-from catad.chunks.rules.table import WHOLE, rule
+from catad.chunks.plan import Labels, Plan
+from catad.chunks.rules.table import WHOLE, local, rule
 from catad.chunks.wires import Chunked
+from catad.fft.convolution import Resummed
 from catad.linalg.circulant import Regular
 from catad.linalg.determinant import OfFactors
 from catad.linalg.lstsq import OfFullRank
 from catad.linalg.lu import Permuted
 from catad.linalg.parts import Decomposition
 from catad.linalg.solve import Inverted
-from catad.linear.batch_by_loop import OneByOne
 from catad.linear.families.dot_within import DotWithin
+from catad.linear.families.fourier import Transform
 from catad.linear.families.inverse import Factor, Solved, SolvedForMany, has_array
 from catad.linear.families.inverses import Reciprocals
-from catad.linear.families.patterned import PatternProduct
 from catad.linear.solving.bands import BandsOf
 
 if TYPE_CHECKING:
@@ -31,29 +31,6 @@ GATHERED = "matrices of which rows or columns lie in several blocks"
 _SOLVER = "the solver of a structure, or its diagonals, need all of its numbers"
 
 WHOLE[BandsOf] = "the diagonals of a map are read by applying it"
-
-
-def local(
-    plan: Plan,
-    primitive: Primitive,
-    ins: Sequence[tuple[Chunked, Labels]],
-    outs: Sequence[tuple[Tensor, Labels]],
-    because: str,
-    lay: LayLabelled | None = None,
-) -> Sequence[Chunked]:
-    """A box that is local along the labels of its results, on whole arrays where nothing is cut along these."""
-    ours = {label for _, labels in outs for label in labels} - {None}
-    along = [len(sizes) > 1 and label in ours for x, labels in ins for sizes, label in zip(x.parts, labels, strict=True)]
-    if not any(along) and any(x.is_cut for x, _ in ins):
-        return plan.on_whole(primitive, [x for x, _ in ins], [space for space, _ in outs], because)
-    found = lay or (lambda b, wires, sizes: b.add(primitive, *wires))
-    return plan.labelled(words(primitive), ins, outs, found)[0]
-
-
-def words(primitive: Primitive) -> str:
-    """The name of the class of a box in words, as tasks have it."""
-    name = type(primitive).__name__
-    return "".join([f" {c.lower()}" if c.isupper() and k else c.lower() for k, c in enumerate(name)])
 
 
 def leading(k: int, ndim: int) -> Labels:
@@ -113,14 +90,6 @@ def _reciprocals(plan: Plan, primitive: Reciprocals, ins: Sequence[Chunked], out
     return local(plan, primitive, [(ins[0], labels)], [(outs[0], labels)], "")
 
 
-@rule(PatternProduct, cut="along axes that count matrices: local; along others: whole matrices", exchanged=GATHERED)
-def _pattern_product(plan: Plan, primitive: PatternProduct, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
-    x = ins[0] if primitive.given[0] != "a" else ins[1]
-    labels = [leading(x.ndim - 2, ndim) for ndim in (*[one.ndim for one in ins], outs[0].ndim)]
-    because = "each number of a band or of a Toeplitz matrix stands in several rows"
-    return local(plan, primitive, list(zip(ins, labels[:2], strict=True)), [(outs[0], labels[2])], because)
-
-
 @rule(DotWithin, cut="along its lanes: local; along the vectors: whole vectors", exchanged="parts of vectors")
 def _dot_within(plan: Plan, primitive: DotWithin, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
     lanes = range(len(primitive.lanes))
@@ -133,10 +102,15 @@ def _dot_within(plan: Plan, primitive: DotWithin, ins: Sequence[Chunked], outs: 
     return local(plan, primitive, list(zip(ins, labels, strict=True)), [(outs[0], lanes)], because, lay)
 
 
-@rule(OneByOne, cut="along axis 0: local; along others: whole arguments of one box", exchanged="parts of these")
-def _one_by_one(plan: Plan, primitive: OneByOne, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
-    def lay(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
-        return b.add(replace(primitive, size=sizes[0]), *wires)
+@rule(Transform, cut="along axes that are not transformed: local; along others: whole axes", exchanged="transformed axes")
+def _transform(plan: Plan, primitive: Transform, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
+    labels: Labels = [None if k in primitive.how.axes else k for k in range(ins[0].ndim)]
+    because = "each number of a transform depends on all along its axes"
+    return local(plan, primitive, [(x, labels) for x in ins], [(space, labels) for space in outs], because)
 
-    given, made = [(x, leading(1, x.ndim)) for x in ins], [(s, leading(1, s.ndim)) for s in outs]
-    return local(plan, primitive, given, made, "it runs one index of axis 0 after the other", lay)
+
+@rule(Resummed, cut="along axes that count convolutions: local; along others: whole arrays", exchanged="convolved arrays")
+def _resummed(plan: Plan, primitive: Resummed, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
+    k = ins[0].ndim - 1
+    because = "whether a convolution is finite is asked of all of its numbers"
+    return local(plan, primitive, [(x, leading(k, x.ndim)) for x in ins], [(outs[0], leading(k, k + 1))], because)

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from catad import errors
 from catad.category.constant import Constant
 from catad.category.spaces import Tensor
+from catad.chunks.options import REPLICATED
 from catad.chunks.parts import Ranges, uncut
 from catad.chunks.plan import Labels, Plan
 from catad.chunks.rules.table import rule
@@ -37,13 +39,13 @@ def _map(plan: Plan, primitive: Map, ins: Sequence[Chunked], outs: Sequence[Tens
     labels = range(len(shape))
 
     def lay(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
-        return _spread(b, b.add(primitive, *wires), [sizes[k] for k in labels])
+        return spread(b, b.add(primitive, *wires), [sizes[k] for k in labels])
 
     name = "map"
     return plan.labelled(name, [aligned(x, shape) for x in ins], [(space, labels) for space in outs], lay, light=True)[0]
 
 
-def _spread(b: Builder, wires: Sequence[Wire], shape: Sequence[int]) -> Sequence[Wire]:
+def spread(b: Builder, wires: Sequence[Wire], shape: Sequence[int]) -> Sequence[Wire]:
     """Results of a box all of whose arguments have size 1 along an axis, as large as the block is."""
     return [w if w.shape == tuple(shape) else b.apply(broadcast_to(tuple(shape)), w) for w in wires]
 
@@ -54,6 +56,8 @@ def _constant(plan: Plan, primitive: Constant, ins: Sequence[Chunked], outs: Seq
     if space.size <= INLINE:
         box = Local("constant", (), (), lambda b, wires, at: b.add(primitive), light=True, salt=plan.salt)
         return [box.result(space, (None,) * space.ndim, uncut(space.shape))]
+    if space.nbytes > REPLICATED:
+        raise errors.EngineError(errors.large_constant(space.nbytes, REPLICATED))
     return [Chunked(space, uncut(space.shape), Argument(-1, primitive.array))]
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from catad.category.boxes import Primitive
 from catad.category.spaces import Product, Tensor
 from catad.category.wiring import Builder, Wire, Wiring
-from catad.chunks.plan import Plan
+from catad.chunks.plan import Labels, LayLabelled, Plan
 from catad.chunks.wires import Chunked
 
 Apply = Callable[[Plan, Any, Sequence[Chunked], Sequence[Tensor]], Sequence[Chunked]]
@@ -32,6 +32,7 @@ def rule(*boxes: type[Primitive], cut: str, exchanged: str = "nothing") -> Calla
 
     def enter(apply: Apply) -> Apply:
         for box in boxes:
+            assert box not in RULES, f"{box.__name__} has two rules"
             RULES[box] = Entry(apply, cut, exchanged)
         return apply
 
@@ -39,12 +40,17 @@ def rule(*boxes: type[Primitive], cut: str, exchanged: str = "nothing") -> Calla
 
 
 def rule_of(primitive: Primitive) -> Apply:
-    """The rule of the class of a box, or of the nearest class from which it inherits; whole arrays where there is none."""
+    """The rule of the class of a box, or of the nearest class from which it inherits; whole arrays where there is none.
+
+    A class that says `chunks` itself has the rule of boxes from outside.
+    """
     for cls in type(primitive).__mro__:
         if cls in RULES:
             return RULES[cls].apply
         if cls in WHOLE:
             break
+        if vars(cls).get("chunks") is not None:
+            return RULES[Primitive].apply
     return _whole
 
 
@@ -54,6 +60,29 @@ def because(primitive: Primitive) -> str:
         if cls in WHOLE:
             return WHOLE[cls]
     return "it has no rule for chunks"
+
+
+def local(
+    plan: Plan,
+    primitive: Primitive,
+    ins: Sequence[tuple[Chunked, Labels]],
+    outs: Sequence[tuple[Tensor, Labels]],
+    because: str,
+    lay: LayLabelled | None = None,
+) -> Sequence[Chunked]:
+    """A box that is local along the labels of its results, on whole arrays where nothing is cut along these."""
+    ours = {label for _, labels in outs for label in labels} - {None}
+    along = [len(sizes) > 1 and label in ours for x, labels in ins for sizes, label in zip(x.parts, labels, strict=True)]
+    if not any(along) and any(x.is_cut for x, _ in ins):
+        return plan.on_whole(primitive, [x for x, _ in ins], [space for space, _ in outs], because)
+    found = lay or (lambda b, wires, sizes: b.add(primitive, *wires))
+    return plan.labelled(words(primitive), ins, outs, found)[0]
+
+
+def words(primitive: Primitive) -> str:
+    """The name of the class of a box in words, as tasks have it."""
+    name = type(primitive).__name__
+    return "".join([f" {c.lower()}" if c.isupper() and k else c.lower() for k, c in enumerate(name)])
 
 
 def _whole(plan: Plan, primitive: Primitive, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:

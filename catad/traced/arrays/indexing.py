@@ -27,6 +27,7 @@ from catad.traced.control.decisions import unroll_for
 from catad.traced.inlining import any_traced
 from catad.traced.names.making import from_nested
 from catad.traced.recorder import Var
+from catad.values.arrays import refuse_blocks
 from catad.vector.indexing.at import at
 from catad.vector.indexing.keys import arg
 from catad.vector.indexing.subscript import index
@@ -124,7 +125,7 @@ def _bound(end: Any) -> Any:
 
 def _positions(part: Any) -> list[Any]:
     """A static array of indices: itself, or the positions of a mask, one array for each of its axes."""
-    array = np.asarray(part)
+    array = np.asarray(refuse_blocks(part))
     if array.dtype.kind == "b" and not array.ndim:
         raise errors.TraceError(errors.unknown_function("x[True] and x[False]", "x[None] adds an axis; x[:0] is empty"))
     if array.dtype.kind == "b":

@@ -19,6 +19,7 @@ from catad.category.terms import D, Id
 from catad.errors.places import Place
 from catad.traced.control.decisions import decide, unroll_for
 from catad.traced.recorder import Region, Trace, Uniform, Var, array_of, the_trace
+from catad.values.arrays import refuse_blocks
 from catad.values.complex_numbers import is_complex
 from catad.values.formats import is_known
 
@@ -428,7 +429,7 @@ def fresh(trace: Trace, var: Var, axes: Axes | None = None) -> Traced:
 
 def constant(trace: Trace, value: Any, weak: type | None = None, origin: str | None = None) -> Traced:
     """A stand-in for an array or a number that depends on no argument."""
-    made = value if isinstance(value, Uniform) else np.asarray(value)
+    made = value if isinstance(value, Uniform) else np.asarray(refuse_blocks(value))
     axes: Sequence[int] = range(len(made.shape))
     if not isinstance(made, Uniform) and not made.flags.c_contiguous:
         axes = sorted(axes, key=lambda axis: -abs(made.strides[axis]))
@@ -463,7 +464,7 @@ def var_of(trace: Trace, value: Any) -> Var:
 
 def checked_array(value: Any) -> Any:
     """An array or a NumPy scalar as a plain array of a dtype that spaces have."""
-    array = np.asarray(value)
+    array = np.asarray(refuse_blocks(value))
     if not is_known(array.dtype):
         raise errors.TraceError(errors.unsupported_dtype(array.dtype))
     return array

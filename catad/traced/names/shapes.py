@@ -18,7 +18,7 @@ from catad.traced.arrays.operators import cast
 from catad.traced.arrays.stand_in import Traced, View, computed, constant, fresh, read_through, stand_in_of
 from catad.traced.recorder import Trace, Uniform
 from catad.traced.table import attribute, meaning, method, own_order
-from catad.values.arrays import is_weak
+from catad.values.arrays import is_weak, refuse_blocks
 from catad.values.complex_numbers import ComplexPair, is_complex
 from catad.vector.shapes.shape import broadcast_to, reshape, transpose
 
@@ -30,7 +30,7 @@ def as_traced(trace: Trace, x: Any) -> Any:
     if is_weak(x):
         return constant(trace, np.asarray(x), type(x))
     if not isinstance(x, (list, tuple)):
-        return stand_in_of(trace, x if is_complex(x) else np.asarray(x))
+        return stand_in_of(trace, x if is_complex(x) else np.asarray(refuse_blocks(x)))
     from catad.traced.names.making import from_nested
 
     return from_nested(trace, x)

@@ -22,7 +22,7 @@ from catad.traced.arrays.protocols import array_function, array_ufunc
 from catad.traced.arrays.ragged import Ragged
 from catad.traced.arrays.stand_in import Traced, constant, fresh
 from catad.traced.recorder import Trace, Uniform, the_trace
-from catad.values.arrays import is_weak
+from catad.values.arrays import is_weak, refuse_blocks
 from catad.values.complex_numbers import ComplexPair, complex_dtype, is_complex, is_complex_dtype, real_dtype
 
 
@@ -201,7 +201,7 @@ def pair(re: Any, im: Any) -> Complex:
 
 
 def _constant(trace: Trace, part: Any, origin: str | None) -> Any:
-    return constant(trace, np.asarray(part), float if is_weak(part) else None, origin)
+    return constant(trace, np.asarray(refuse_blocks(part)), float if is_weak(part) else None, origin)
 
 
 def pair_of_array(trace: Trace, array: Any, origin: str | None = None) -> Complex:
@@ -231,7 +231,7 @@ def as_pair(trace: Trace, x: Any) -> Complex:
     if isinstance(x, Masked):
         both = as_pair(trace, x.full)
         return Complex(Masked(x.mask, both.re), Masked(x.mask, both.im))
-    x = x if isinstance(x, Traced) else constant(trace, np.asarray(x), origin="a captured array")
+    x = x if isinstance(x, Traced) else constant(trace, np.asarray(refuse_blocks(x)), origin="a captured array")
     var = x.var_
     if var.weak is not None:
         re = x if var.weak is float else x * 1.0
