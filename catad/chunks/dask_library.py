@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import dask
 import numpy as np
 from dask.array import Array
 
@@ -15,8 +14,6 @@ from catad.chunks.dask_graph import DaskGraph
 from catad.chunks.libraries import Library
 from catad.chunks.parts import Parts
 from catad.chunks.tasks import Tasks
-
-OLDEST = (2025, 1)  # Dask's year and month with which the tests pass
 
 
 def _parts(array: Array) -> Parts:
@@ -35,11 +32,4 @@ def _tasks(token: str, arrays: Sequence[Any]) -> Tasks:
     return DaskGraph(token, [array for array in arrays if isinstance(array, Array)], [np.asarray(a) for a in others])
 
 
-def _library() -> Library:
-    version = dask.__version__
-    if tuple([int(part) for part in version.split(".")[:2]]) < OLDEST:
-        raise errors.EngineError(errors.old_dask(version, ".".join(map(str, OLDEST))))
-    return Library("dask.array", _parts, _tasks, _checked)
-
-
-DASK = _library()
+DASK = Library("dask.array", _parts, _tasks, _checked)

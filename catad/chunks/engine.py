@@ -6,12 +6,14 @@ from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from catad import errors
 from catad.category.wiring import Wiring
 from catad.chunks import options
 from catad.chunks.here import BlockArray
 from catad.chunks.lowering import Blocks, Lowered, Runner, lowered
-from catad.chunks.parts import Parts, Piece, ranges_of
+from catad.chunks.parts import Parts, ranges_of
 from catad.chunks.plan import Plan
 from catad.chunks.regions import regions_of
 from catad.chunks.rules.table import plan_of
@@ -24,6 +26,7 @@ from catad.engine.choice import chosen
 from catad.support.current_engine import AUTO
 from catad.support.lru import Recent
 
+REPLICATED = 1 << 26  # bytes of an array of NumPy that every task may read
 PLANS = 64  # ways to cut the arguments of a program for which plans are kept
 
 
@@ -63,15 +66,17 @@ class InBlocks:
         results = [cut_as_argument(result, arguments) for result in plan_of(plan, self.wiring, arguments)]
         counts = [count for _, count in plan.counts]
         layouts: dict[Hashable, int] = {}
-        known: dict[Hashable, list[tuple[Piece, ...]]] = {}
         regions = regions_of([*results, *counts])
-        return Planned(plan, results, [lowered(region, layouts, known) for region in regions], {})
+        return Planned(plan, results, [lowered(region, layouts) for region in regions], {})
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:
+        for array in arrays:
+            if isinstance(array, np.ndarray) and array.nbytes > REPLICATED:
+                raise errors.SpaceError(errors.large_beside_chunks(array, REPLICATED))
         planned = self.planned(tuple([xp.parts(array) for array in arrays]))
         name = chosen()
         engine = "cpu" if name == AUTO else name
-        tasks = xp.tasks(self.token, arrays)
+        tasks = xp.tasks(f"{self.token} {engine}", arrays)
         blocks = Blocks(tasks, arrays)
         runner = Runner(tasks, blocks, engine, planned.programs)
         for one in planned.regions:
@@ -104,11 +109,11 @@ def known(array: Any) -> Any:
 
 def cut_as_argument(result: Chunked, arguments: Sequence[Chunked]) -> Chunked:
     """A result in the parts of an argument of its shape, such as a gradient in those of its point, where that costs nothing."""
-    if result.again is not None:
+    if result.recut is not None:
         for array in arguments:
             if array.shape == result.shape and array.is_cut and array.parts != result.parts:
                 ranges = tuple([ranges_of(sizes) if len(sizes) > 1 else None for sizes in array.parts])
-                return result.again(ranges) or result
+                return result.recut(ranges) or result
     return result
 
 

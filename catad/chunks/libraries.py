@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from catad import errors
 from catad.chunks.here import BlockArray, Here
 from catad.chunks.parts import Parts, uncut
 from catad.chunks.tasks import Tasks
+
+OLDEST = (2025, 1)  # Dask's year and month with which the tests pass
 
 
 class Library:
@@ -61,6 +66,15 @@ def library_of(kind: type) -> Library:
     """The library of a class of arrays in blocks."""
     if issubclass(kind, BlockArray):
         return HERE
+    return _of_dask()
+
+
+@cache
+def _of_dask() -> Library:
+    """The library of arrays of Dask; raises `EngineError` where Dask is too old."""
+    version: str = sys.modules["dask"].__version__
+    if tuple([int(part) for part in version.split(".")[:2]]) < OLDEST:
+        raise errors.EngineError(errors.old_dask(version, ".".join(map(str, OLDEST))))
     from catad.chunks.dask_library import DASK  # late: Dask is imported by those who use it
 
     return DASK

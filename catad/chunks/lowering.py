@@ -16,11 +16,13 @@ import numpy as np
 from catad.category.spaces import Product, Tensor
 from catad.category.wiring import Builder, Wiring
 from catad.chunks.exchanges import exchange
-from catad.chunks.parts import Piece, Ranges, numblocks, pieces
+from catad.chunks.leaves import Edges, Leaves, Slices, edges_of
+from catad.chunks.parts import numblocks, ranges_of
 from catad.chunks.regions import Node, Region, made_by
 from catad.chunks.tasks import Ref, Tasks
 from catad.chunks.wires import Argument, At, Chunked, Joined, Local, Read, seen_from
-from catad.chunks.worker import Gathered, RegionProgram, run_region
+from catad.chunks.worker import Gathered, RegionProgram, RunRegion, cut_edges
+from catad.errors.places import users_call
 
 LIGHT = 1 << 16  # bytes that a task may hold beside what it reads
 PACKED = 1 << 12  # bytes of a result up to which a task gives it together with others
@@ -39,6 +41,7 @@ class Blocks:
         self._passes: dict[int, int] = {}  # the level that reads an argument first
         self._again: dict[tuple[int, int], Sequence[Block] | None] = {}
         self._of: dict[tuple[Local, int], Sequence[Block]] = {}
+        self._edges: dict[Any, Ref] = {}
 
     def give(self, region: Region, box: Local, place: int, blocks: Sequence[Block]) -> None:
         """Note where the blocks of a result of a region are."""
@@ -84,6 +87,14 @@ class Blocks:
             return self.tasks.entry(ref, k[0]), k[1]
         return (ref if k is None else self.tasks.entry(ref, k)), None
 
+    def edges(self, block: Block, slices: Sequence[Any], array: Chunked, k: int) -> Ref:
+        """The task that cuts edges of block number k of an array."""
+        key = id(block[0]), block[1], slices
+        if key not in self._edges:
+            at = tuple([int(c) for c in np.unravel_index(k, numblocks(array.parts))])
+            self._edges[key] = self.tasks.task("edges", at, cut_edges, [slices, block[1], block[0]])
+        return self._edges[key]
+
     def _found(self, array: Chunked) -> Sequence[Block]:
         source = array.source
         if isinstance(source, Argument):
@@ -126,52 +137,29 @@ def is_packed(region: Region, box: Local, place: int) -> bool:
     return region.results[box, place] >= len(region.results) - region.together
 
 
-class Shown(NamedTuple):
-    """What a read shows: pieces of blocks for each coordinate along each axis, and of which kind; `one`: always a whole block."""
-
-    read: Read
-    pieces: tuple[list[tuple[Piece, ...]], ...]
-    one: bool
-    kind: str
-
-
-def _shown(read: Read, known: dict[Hashable, list[tuple[Piece, ...]]]) -> Shown:
-    found = []
-    for n, sizes, window in zip(read.array.shape, read.array.parts, read.windows, strict=True):
-        ranges = Ranges((0,), (n,)) if window is None else window.ranges
-        own = known.get((sizes, ranges))
-        if own is None:
-            own = known[sizes, ranges] = pieces(sizes, ranges)
-        found.append(own)
-    one = all(len(own) == 1 and own[0].whole for axis in found for own in axis)
-    return Shown(read, tuple(found), one, exchange(read).kind)
-
-
 class Lowered(NamedTuple):
     """What a region reads at each coordinate along each dimension of its grid, looked up once."""
 
     region: Region
-    reads: tuple[Read, ...]
-    shown: tuple[Shown, ...]
+    reads: tuple[Leaves, ...]
     offsets: tuple[tuple[int, tuple[int, ...]], ...]
     classes: tuple[tuple[int, ...], ...]  # for each dimension, a number for each coordinate: equal ones have equal layouts
     layout: int  # regions with equal numbers have equal layouts in equal classes: those of the steps of a loop
 
 
-def lowered(region: Region, layouts: dict[Hashable, int], known: dict[Hashable, list[tuple[Piece, ...]]]) -> Lowered:
-    """A region with the classes of its coordinates; `layouts` numbers what is laid out alike, `known` has pieces found before."""
+def lowered(region: Region, layouts: dict[Hashable, int]) -> Lowered:
+    """A region with the classes of its coordinates; `layouts` numbers what is laid out alike."""
     pack(region)
-    reads = tuple(region.reads)
-    shown = tuple([_shown(read, known) for read in reads])
+    reads = tuple([Leaves(read) for read in region.reads])
     offsets = tuple([(node.dims[d], each) for node in region.nodes for d, each in node.box.offsets])
     classes = tuple([_classes(region, reads, d) for d in range(len(region.counts))])
     layout = layouts.setdefault(_layout(region, reads), len(layouts))
-    return Lowered(region, reads, shown, offsets, classes, layout)
+    return Lowered(region, reads, offsets, classes, layout)
 
 
-def _layout(region: Region, reads: Sequence[Read]) -> Hashable:
+def _layout(region: Region, reads: Sequence[Leaves]) -> Hashable:
     """What the wirings of a region follow from, and nothing by which steps of a loop differ."""
-    number = {read: k for k, read in enumerate(reads)}
+    number = {one.read: k for k, one in enumerate(reads)}
     at = {node: k for k, node in enumerate(region.nodes)}
     nodes = []
     for node in at:
@@ -181,12 +169,12 @@ def _layout(region: Region, reads: Sequence[Read]) -> Hashable:
         nodes.append((box.lay, box.grid, box.notes, node.dims, tuple([d for d, _ in box.offsets]), tuple(ins), tuple(made)))
     dims = tuple(range(len(region.counts)))
     results = tuple([(at[Node(box, dims)], place) for box, place in region.results])
-    return tuple([_seen(read) for read in reads]), tuple(nodes), results, region.together, region.name
+    return tuple([_seen(one) for one in reads]), tuple(nodes), results, region.together, region.name
 
 
-def _seen(read: Read) -> Hashable:
-    windows = [None if w is None else (w.dim, w.ranges.sizes) for w in read.windows]
-    return read.array.shape, read.array.space.dtype, tuple(windows)
+def _seen(one: Leaves) -> Hashable:
+    array = one.read.array
+    return array.shape, array.space.dtype, tuple(one.dims), tuple([tuple(own) for own in one.facts]), one.split
 
 
 def _made_by(read: Read) -> Node:
@@ -196,12 +184,8 @@ def _made_by(read: Read) -> Node:
     return Node(source, dims)
 
 
-def _classes(region: Region, reads: Sequence[Read], d: int) -> tuple[int, ...]:
-    facts: list[Any] = []
-    for read in reads:
-        for window in read.windows:
-            if window is not None and window.dim == d:
-                facts.append(window.ranges.sizes)
+def _classes(region: Region, reads: Sequence[Leaves], d: int) -> tuple[int, ...]:
+    facts: list[Any] = [own for read in reads for dim, own in zip(read.dims, read.facts, strict=True) if dim == d]
     for box, dims in region.nodes:
         for own, sizes, notes in zip(dims, box.grid, box.notes, strict=True):
             if own == d:
@@ -214,9 +198,11 @@ def wiring_at(one: Lowered, at: tuple[int, ...]) -> Wiring:
     """The wiring of a region at a coordinate."""
     region = one.region
     b = Builder()
-    spaces = [Tensor(read.shape(at), read.array.space.dtype) for read in one.reads]
-    inputs = [b.wire(space) for space in spaces]
-    known = dict(zip(one.reads, inputs, strict=True))
+    inputs: list[Any] = []
+    known: dict[Read, Any] = {}
+    for leaves in one.reads:
+        own_inputs, known[leaves.read] = leaves.wire(b, at)
+        inputs += own_inputs
     offsets = iter([b.wire(Tensor((), np.int64)) for _ in one.offsets])
     made: dict[tuple[Node, int], Any] = {}
     numbers: list[Any] = []
@@ -246,33 +232,37 @@ class Runner:
 
     def __init__(self, tasks: Tasks, blocks: Blocks, engine: str, programs: dict[Any, RegionProgram]) -> None:
         self.tasks, self.blocks, self.engine, self.programs = tasks, blocks, engine, programs
+        place = users_call()
+        self._runs = [RunRegion(*place, checks) for checks in (False, True)]
 
     def run(self, one: Lowered) -> None:
         """All tasks of a region; their results are known to `blocks` then."""
         region = one.region
-        along = [_Along(shown, self.blocks, region.level) for shown in one.shown]
+        edges = edges_of(one.reads, region.counts)
+        along = [_Along(read, self.blocks, region.level, edges.get(read.read.array, {})) for read in one.reads]
         name = region.name
         given: list[list[Block]] = [[] for _ in region.results]
         items, counts = _items(region), [range(n) for n in region.counts]
         (box, result), *others = region.results
         axes = None if others else box.writes[result]  # of the array whose blocks are the results
+        checked = _with_entries(region)
         for at in itertools.product(*counts):
             program = self._program(one, at)
             args: list[Any] = []
             places: dict[Any, int] = {}
-            leaves = [reader.leaf(at, args, places) for reader in along]
+            leaves = [leaf for reader in along for leaf in reader.leaves(at, args, places)]
             plain = all(type(leaf) is int for leaf in leaves) and leaves == list(range(len(args)))
             numbers = [offsets[at[d]] for d, offsets in one.offsets]
             spec = None if plain else tuple(leaves)
             number = at if axes is None else tuple([0 if d is None else at[d] for d in axes])
-            ref = self.tasks.task(name, number, run_region, [program, spec, at, *args, *numbers])
+            ref = self.tasks.task(name, number, self._runs[at == checked], [program, spec, at, *args, *numbers])
             for item, own in zip(items, given, strict=True):
                 own.append((ref, item))
         for (box, place), k in region.results.items():
             self.blocks.give(region, box, place, _in_order(given[k], region.counts, box.writes[place]))
 
     def _program(self, one: Lowered, at: tuple[int, ...]) -> RegionProgram:
-        key = one.layout, tuple([classes[c] for classes, c in zip(one.classes, at, strict=True)])
+        key = self.engine, one.layout, tuple([classes[c] for classes, c in zip(one.classes, at, strict=True)])
         found = self.programs.get(key)
         if found is None:
             wiring, region = wiring_at(one, at), one.region
@@ -287,14 +277,29 @@ def _items(region: Region) -> list[int | tuple[int, int] | None]:
     return [None] if count == 1 else [k if k < apart else (apart, k - apart) for k in range(count)]
 
 
+def _with_entries(region: Region) -> tuple[int, ...]:
+    """The first coordinate whose blocks are not empty, on which laws are checked; the first of all where there is none."""
+    found = []
+    for d, n in enumerate(region.counts):
+        grids = [box.grid[k] for box, dims in region.nodes for k, own in enumerate(dims) if own == d]
+        found.append(next((c for c in range(n) if all(sizes[c] for sizes in grids)), 0))
+    return tuple(found)
+
+
 def _axes(region: Region) -> tuple[int | None, ...]:
-    """The dimensions along which the first array is cut that the tasks of a region make and that is cut in all of its ways."""
-    dims = tuple(range(len(region.counts)))
-    for node in region.nodes:
-        axes = tuple([None if d is None else node.dims[d] for d in node.box.writes[0]])
-        if set(dims) <= set(axes):
-            return axes
-    return dims
+    """The dimensions along which the axes of an array are cut: the first one with a block for each coordinate of a region."""
+    dims = set(range(len(region.counts)))
+    found = [_seen_along(read) for read in region.reads]
+    found += [tuple([None if d is None else node.dims[d] for d in node.box.writes[0]]) for node in region.nodes]
+    return next((axes for axes in found if dims <= set(axes)), tuple(sorted(dims)))
+
+
+def _seen_along(read: Read) -> tuple[int | None, ...]:
+    """The dimensions whose coordinates number the blocks that a read shows along each axis; None where it shows others."""
+    return tuple([
+        None if window is None or window.ranges != ranges_of(sizes) else window.dim
+        for sizes, window in zip(read.array.parts, read.windows, strict=True)
+    ])  # fmt: skip
 
 
 def _in_order(blocks: list[Block], counts: Sequence[int], dims: Sequence[int | None]) -> Sequence[Block]:
@@ -309,29 +314,34 @@ def _in_order(blocks: list[Block], counts: Sequence[int], dims: Sequence[int | N
 class _Along:
     """The blocks that a read shows at each coordinate."""
 
-    def __init__(self, shown: Shown, blocks: Blocks, level: int) -> None:
-        read, self.pieces, self.simple, kind = shown
-        again = kind == "block" or (kind == "edges" and isinstance(read.array.source, Argument))
-        self.blocks = blocks.at_level(read.array, level) if again else blocks.apart(read.array)
-        counts = numblocks(read.array.parts)
-        self.strides = [math.prod(counts[k + 1 :]) for k in range(len(counts))]
-        self.dims = [None if window is None else window.dim for window in read.windows]
+    def __init__(self, read: Leaves, blocks: Blocks, level: int, wanted: Edges) -> None:
+        self.shown, array = read, read.read.array
+        kind = exchange(read.read).kind
+        again = kind == "block" or (kind == "edges" and isinstance(array.source, Argument))
+        self.wanted, level_blocks = wanted, blocks.at_level(array, level)
+        self.edges = {k: blocks.edges(level_blocks[k], tuple(own), array, k) for k, own in wanted.items()}
+        self.blocks = level_blocks if again else blocks.apart(array)
         self.specs: dict[Any, Any] = {}
 
-    def leaf(self, at: tuple[int, ...], args: list[Any], places: dict[Any, int]) -> Any:
+    def leaves(self, at: tuple[int, ...], args: list[Any], places: dict[Any, int]) -> Sequence[Any]:
         """How the task finds what is read among its arguments, which are added where they are not there yet."""
-        if self.simple:
-            k = 0
-            for dim, stride, axis in zip(self.dims, self.strides, self.pieces, strict=True):
-                k += stride * axis[0 if dim is None else at[dim]][0].block
-            return _place(self.blocks[k], args, places)
-        own = [axis[0 if dim is None else at[dim]] for dim, axis in zip(self.dims, self.pieces, strict=True)]
-        slices = tuple([tuple([None if p.whole else (p.start, p.stop) for p in axis]) for axis in own])
-        found = []
-        for each in itertools.product(*own):
-            k = sum([stride * p.block for stride, p in zip(self.strides, each, strict=True)])
-            found.append(_place(self.blocks[k], args, places))
-        spec = Gathered(tuple([len(axis) for axis in own]), slices, tuple(found))
+        if 0 in self.shown.read.shape(at):
+            return ()
+        found: list[tuple[Any, Slices]] = []
+        for block, slices in self.shown.shown(at):
+            edge = self.wanted.get(block, {}).get(slices)
+            if edge is not None:
+                found.append((_place((self.edges[block], edge), args, places), (None,) * len(slices)))
+            else:
+                found.append((_place(self.blocks[block], args, places), slices))
+        if self.shown.split or self.shown.simple:
+            return [self._spec((1,) * len(own), tuple([(s,) for s in own]), (leaf,)) if any(own) else leaf for leaf, own in found]
+        axes = self.shown.at(at)
+        each = tuple([tuple([None if p.whole else (p.start, p.stop) for p in axis]) for axis in axes])
+        return [self._spec(tuple([len(axis) for axis in axes]), each, tuple([leaf for leaf, _ in found]))]
+
+    def _spec(self, counts: Any, slices: Any, leaves: Any) -> Any:
+        spec = Gathered(counts, slices, leaves)
         return self.specs.setdefault(spec, spec)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import pickle
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
 from typing import Any, NamedTuple
@@ -62,57 +64,109 @@ class RegionProgram:
         """The number of the chunk at a coordinate."""
         return tuple([0 if d is None else at[d] for d in self.axes])
 
+    def opened(self) -> RegionProgram:
+        return self
+
     def __reduce__(self) -> Any:
-        return _loaded, (__version__, *self.payload)
+        return SentProgram, (__version__, *self.payload)
 
 
 _compiling = Lock()
 _programs: Recent[str, RegionProgram] = Recent(512)
 
 
-def _loaded(version: str, digest: str, said: bytes) -> RegionProgram:
-    if version != __version__:
-        raise errors.EngineError(errors.other_version(version, __version__))
-    found = _programs.get(digest)
-    if found is None:
-        found = _programs[digest] = RegionProgram(*pickle.loads(said))
-    return found
+@dataclass(frozen=True, slots=True)
+class SentProgram:
+    """The program of a region as it is sent.
+
+    A task opens it, so that what is wrong with it is an error of the task: one in the messages of a scheduler and its workers
+    only ends their connection. Schedulers open none.
+    """
+
+    version: str
+    digest: str
+    said: bytes
+
+    def opened(self) -> RegionProgram:
+        """The program, which a process makes once; raises `EngineError` where another version of catad has sent it."""
+        if self.version != __version__:
+            raise errors.EngineError(errors.other_version(self.version, __version__))
+        found = _programs.get(self.digest)
+        if found is None:
+            found = _programs[self.digest] = RegionProgram(*pickle.loads(self.said))
+        return found
 
 
-def run_region(program: RegionProgram, spec: Sequence[Any] | None, at: tuple[int, ...], *args: Any) -> Any:
-    """The results of a program on blocks: an array, or a tuple of several."""
-    leaves: list[Any]
-    if spec is None:
-        leaves = list(args)
-    else:
-        used = 1 + max([k for leaf in spec for k in _used(leaf)], default=-1)
-        leaves = [_leaf(leaf, args) for leaf in spec]
-        leaves += args[used:]
-    xp = common_module([leaf for leaf in leaves if not isinstance(leaf, int)])
-    leaves = [np.int64(leaf) if isinstance(leaf, int) else leaf for leaf in leaves]
-    _check_blocks(program, program.chunk(at), leaves)
-    with use_engine(program.engine), num_threads(1):
-        ready = program.program(xp)
+@dataclass(frozen=True, slots=True)
+class RunRegion:
+    """What a task calls.
+
+    An error in a task sees the calls of the scheduler. So `called` and `calling`, as in errors, say where the user called the
+    program. `checks` says that the laws of operators are checked on the blocks.
+    """
+
+    called: str | None
+    calling: str | None
+    checks: bool = False
+
+    def __call__(
+        self, program: RegionProgram | SentProgram, spec: Sequence[Any] | None, at: tuple[int, ...], *args: Any
+    ) -> Any:
+        """The results of a program on blocks: an array, or a tuple of several."""
+        opened: RegionProgram | None = None
         try:
-            if not any(at):
+            opened = program.opened()
+            return self._made(opened, _leaves(spec, args))
+        except errors.CatadError as error:
+            if at and opened is not None:
+                error.chunk = errors.chunk_of(opened.chunk(at), opened.name)
+            if self.called is not None:
+                error.called, error.calling = self.called, self.calling
+            raise
+
+    def _made(self, program: RegionProgram, leaves: list[Any]) -> Any:
+        xp = common_module([leaf for leaf in leaves if not isinstance(leaf, int)])
+        leaves = [np.int64(leaf) if isinstance(leaf, int) else leaf for leaf in leaves]
+        _check_blocks(program, leaves)
+        with use_engine(program.engine), num_threads(1):
+            ready = program.program(xp)
+            if self.checks:
                 ready.check(xp, leaves)
             made = ready(xp, leaves)
-        except errors.CatadError as error:
-            if at:
-                error.chunk = errors.chunk_of(program.chunk(at), program.name)
-            raise
-    if program.together:
-        apart = len(made) - program.together
-        return *made[:apart], tuple(made[apart:])
-    return made[0] if len(made) == 1 else tuple(made)
+        if program.together:
+            apart = len(made) - program.together
+            return *made[:apart], tuple(made[apart:])
+        return made[0] if len(made) == 1 else tuple(made)
 
 
-def _check_blocks(program: RegionProgram, at: tuple[int, ...], leaves: Sequence[Any]) -> None:
+def cut_edges(edges: Sequence[Sequence[tuple[int, int] | None]], entry: int | None, block: Any) -> tuple[Any, ...]:
+    """Copies of parts of a block, or of an entry of a tuple."""
+    array = block if entry is None else block[entry]
+    return tuple([array[tuple([slice(None) if s is None else slice(*s) for s in edge])].copy() for edge in edges])
+
+
+def _leaves(spec: Sequence[Any] | None, args: Sequence[Any]) -> list[Any]:
+    """The arguments of a program, put together of those of a task."""
+    if spec is None:
+        return list(args)
+    used = 1 + max([k for leaf in spec for k in _used(leaf)], default=-1)
+    laid = _laid_out(spec, args)
+    return [*[_leaf(leaf, laid) for leaf in spec], *args[used:]]
+
+
+def _check_blocks(program: RegionProgram, leaves: Sequence[Any]) -> None:
     """Raise where a block is not what the array that it belongs to has said."""
-    for k, space in zip(program.wiring.inputs, leaves, strict=True):
+    for k, block in zip(program.wiring.inputs, leaves, strict=True):
         expected = program.wiring.wires[k]
-        if getattr(space, "dtype", None) != expected.dtype or getattr(space, "shape", None) != expected.shape:
-            raise errors.SpaceError(errors.other_block(at, space, expected))
+        if getattr(block, "dtype", None) != expected.dtype or getattr(block, "shape", None) != expected.shape:
+            raise errors.SpaceError(errors.other_block(block, expected))
+
+
+def _laid_out(spec: Sequence[Any], args: Sequence[Any]) -> Sequence[Any]:
+    """The arguments, of which those that a program reads several times are copied if their rows do not follow each other."""
+    again = [k for k, count in Counter([leaf for leaf in spec if isinstance(leaf, int)]).items() if count > 1]
+    made = {k: np.ascontiguousarray(args[k]) for k in again if isinstance(args[k], np.ndarray) and args[k].ndim}
+    return [made.get(k, array) for k, array in enumerate(args)] if made else args
 
 
 def _used(leaf: Any) -> Sequence[int]:

@@ -48,7 +48,8 @@ _CONVERSIONS = {  # by the package and the name of a class, or by the package on
     "numpy.ndarray": "np.asarray(x), if only its numbers are meant",
     "pandas": "x.to_numpy(); labels are then not aligned",
     "polars": "x.to_numpy()",
-    "xarray": "x.to_numpy(); coordinates are then not aligned",
+    "xarray": 'x.data; coordinates are then not aligned. xr.apply_ufunc(f, x, dask="allowed") keeps them',
+    "xarray.Dataset": "one of its arrays, x[name].data",
     "torch": "x.numpy(force=True); PyTorch then records no gradient",
     "tensorflow": "x.numpy()",
     "jax": "np.asarray(x), outside of what JAX traces",
@@ -128,11 +129,13 @@ def number_out_of_range(number: object, dtype: object) -> str:
 
 
 def mixed_devices(first: str, i: int, second: str, j: int) -> str:
+    move = "move one of them, e.g. cupy.asarray(x) or cupy.asnumpy(x)"
+    chunks = "da.from_array(x, chunks=...) of what is not in chunks; the chunks of one call are arrays of one library"
     return text(
         "arrays of two array libraries met in one call",
         given=f"leaf {i} is a {first} array, leaf {j} a {second} array",
         expected="all arrays from one library",
-        do="move one of them, e.g. cupy.asarray(x) or cupy.asnumpy(x)",
+        do=chunks if "dask.array" in (first, second) else move,
     )
 
 

@@ -144,20 +144,16 @@ def other_version(theirs: str, own: str) -> str:
     )
 
 
-def _number(at: tuple[int, ...]) -> str:
-    return str(at[0] if len(at) == 1 else at)
-
-
 def chunk_of(at: tuple[int, ...], task: str) -> str:
     """The chunk in which an error was found, and what its task does."""
-    return f"{_number(at)}, in the task \"{task}\""
+    return f'{at[0] if len(at) == 1 else at}, in the task "{task}"'
 
 
-def other_block(at: tuple[int, ...], block: Any, expected: Tensor) -> str:
+def other_block(block: Any, expected: Tensor) -> str:
     found = f"an array of {block.dtype} {list(block.shape)}" if hasattr(block, "dtype") else f"a {type(block).__name__}"
     return text(
         "a chunk is not what its array says",
-        given=f"{found}, in chunk {_number(at)}",
+        given=found,
         expected=f"{expected}",
         do="make the function that loads the chunks return arrays of the dtype and the chunk sizes that the array was given",
     )
@@ -169,6 +165,15 @@ def unknown_chunks(axis: int, ndim: int) -> str:
         given=f"an array of {ndim} axes whose chunks have unknown sizes along axis {axis}",
         expected="chunks of known sizes: spaces, derivatives and plans are made before numbers are computed",
         do="call compute_chunk_sizes() on the array first",
+    )
+
+
+def large_beside_chunks(array: Any, limit: int) -> str:
+    return text(
+        "an array of NumPy beside arrays in chunks goes to every worker, and this one is large",
+        given=f"{array.dtype} {list(array.shape)}, {array.nbytes} bytes",
+        expected=f"at most {limit} bytes ({size_text(limit)})",
+        do="da.from_array(x, chunks=...), in chunks as the arrays beside it",
     )
 
 

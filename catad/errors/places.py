@@ -58,6 +58,13 @@ def of_user() -> Place | None:
     return None
 
 
+def users_call() -> tuple[str | None, str | None]:
+    """The call in the user's code that led here: file and line, and that line with a caret."""
+    place = of_user() or called()
+    where = shown(place)
+    return where, None if place is None or where is None else excerpt(place)
+
+
 def _is_generated(frame: FrameType) -> bool:
     """True where the frame is that of a method which `dataclass` has made for a class of this package."""
     return frame.f_code.co_filename == "<string>" and str(frame.f_globals.get("__name__")).startswith("catad.")

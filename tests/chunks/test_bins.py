@@ -64,6 +64,7 @@ PROGRAMS = {
     "times": (OPS["times"], [BINS, V]),
     "a zero": (OPS["times"], [BINS, V * (np.arange(23) != 4)]),
     "huge": (OPS["times"], [BINS, V * np.where(np.arange(23) % 2, 1e50, 1e-50)]),
+    "tiny": (OPS["times"], [BINS, V * 1e-150]),
     "greatest": (OPS["greatest"], [BINS, TIES]),
     "greatest rows": (OPS["greatest"], [BINS[:13], np.round(M)]),
     "log": (OPS["log"], [BINS, V]),
@@ -192,3 +193,14 @@ def test_prefixes_of_many_chunks():
     w = RNG.normal(size=5)
     with ct.use_engine("reference"):
         np.testing.assert_allclose(ct.vjp(f, *cut)[1](w)[1].numpy(), ct.vjp(f, i, v)[1](w)[1], rtol=1e-12)
+
+
+def test_products_that_leave_the_range_of_floats():
+    """A product may be too large where those without one of its factors are not: each is a gradient."""
+    f, i, v = OPS["times"], np.array([0, 1, 0, 1, 0, 1, 2, 4, 2]), np.array([1.0, 2, 3, 4, 5, 0.5, 0, 7, 3]) * 1e120
+    w = np.arange(1.0, 6)
+    expected = ct.vjp(f, i, v)[1](w)[1]
+    assert np.isfinite(expected).all() and not np.isfinite(f(i, v)).all()
+    for sizes in [(4, 5), (1, 2, 3, 3), (1,) * 9]:
+        found = ct.vjp(f, blocked(i, (sizes,)), blocked(v, (sizes,)))[1](w)[1].numpy()
+        np.testing.assert_allclose(found, expected, rtol=1e-14)

@@ -210,7 +210,7 @@ def test_functions_are_sent_with_what_they_read():
         f(rows(X))
     number[0] = 5.0
     program = next(iter(found[0].programs.values()))
-    copy = pickle.loads(pickle.dumps(program))
+    copy = pickle.loads(pickle.dumps(program)).opened()
     assert isinstance(copy, RegionProgram)
     made = copy.program(np)(np, [X[:3]])
     assert np.array_equal(made[0], 2.0 * X[:3])

@@ -18,6 +18,7 @@ from scipy.sparse import dia_matrix
 import catad as ct
 from catad.category.boxes import Primitive
 from catad.category.spaces import flatten
+from catad.chunks.rules.bins import BlockTotalByBin, WithoutEachByBin
 from catad.engine.cuda.boxes import MAKERS, why_enough
 from catad.engine.cuda.device import GPU
 from catad.errors import notices
@@ -158,6 +159,8 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "LastWriter": (LastWriter(4), (INDEX,)),
     "Lawful": (ct.scan(ct.matmul, np.eye(2)), (RNG.normal(size=(5, 2, 2)),)),
     "LeaveOneOutProduct": (LeaveOneOutProduct(), (X, X.prod(axis=0))),
+    "BlockTotalByBin": (BlockTotalByBin(4, 1), (INDEX, LINE, PRODUCTS)),
+    "WithoutEachByBin": (WithoutEachByBin(4), (INDEX, LINE, np.zeros(4, int), PRODUCTS, PRODUCTS)),
     "LeaveOneOutProductByBin": (LeaveOneOutProductByBin(4), (INDEX, LINE, PRODUCTS)),
     "Linear": (ct.primitive.linear(lambda x: x[::-1], lambda w: w[::-1], lambda x: x), (LINE,)),
     "LinearByStructure": (ct.primitive.linear(running, structure=ct.linear.cumulative_sum), (LINE,)),

@@ -14,15 +14,21 @@ from example_support import FOLDER, NAMES
 import catad
 
 QUICK = ("gaussian_process", "kalman", "pca_and_ridge", "beam", "schroedinger")
-MORE = {"quickstart": ["--epochs", "1", "--out", "pictures"], **{name: ["--quick", "--out", "pictures"] for name in QUICK}}
+MORE = {
+    "quickstart": ["--epochs", "1", "--out", "pictures"],
+    "out_of_core": ["--quick"],
+    **{name: ["--quick", "--out", "pictures"] for name in QUICK},
+}
 
 
 def test_the_examples_are_there() -> None:
-    assert {"quickstart", "by_hand", "trains", "optimise", *QUICK} <= set(NAMES)
+    assert {"quickstart", "by_hand", "trains", "optimise", "out_of_core", *QUICK} <= set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_runs_from_another_folder(name: str, tmp_path: Path) -> None:
+    if name == "out_of_core":
+        pytest.importorskip("dask.array", reason="pip install 'catad[dask]'")
     command = [sys.executable, str(FOLDER / f"{name}.py"), *MORE.get(name, [])]
     root = str(FOLDER.parent)
     paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]

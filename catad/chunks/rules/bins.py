@@ -12,27 +12,36 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import scalar
+from catad.category.boxes import box, of_fields
 from catad.category.spaces import Tensor
+from catad.category.terms import D
+from catad.category.wiring import share
 from catad.chunks.parts import Window, blocks_of
 from catad.chunks.plan import Plan
+from catad.chunks.rules.folds import fold_first
 from catad.chunks.rules.indexing import cut_bins, from_start, to_positions
-from catad.chunks.rules.present import fold_present, joined, present
-from catad.chunks.rules.table import by_boxes, rule
+from catad.chunks.rules.present import fold_present, joined, leaves_alone, present
+from catad.chunks.rules.table import WHOLE, rule
+from catad.chunks.rules.winners import NORMAL
 from catad.chunks.wires import At, Chunked, Local
 from catad.linear.families.contract import repeated
 from catad.linear.families.gather import Gathered, ScatterAdded, rows_of
 from catad.linear.families.reindex import reshaped
 from catad.linear.structure import cast
+from catad.scalar import Function
 from catad.vector.bins.fold_by_bin import FoldByBin
 from catad.vector.bins.prefixes_by_bin import PrefixByBin
+from catad.vector.decomposed import one_term
 from catad.vector.folds.arg_extremum import ArgExtremumByBin
+from catad.vector.folds.extended_range import TIMES, any_number, divided_in_bins, product_of_any
 from catad.vector.folds.leave_one_out import LeaveOneOutProductByBin
 from catad.vector.folds.monoid import with_position
+from catad.vector.folds.shortcut import Formula, Read, Shortcut
 from catad.vector.pointwise.map import mapped
 from catad.vector.scans.scan import scanned
 
 if TYPE_CHECKING:
-    from catad.category.wiring import Builder, Wire
+    from catad.category.wiring import Builder, Wire, Wires
 
 _SOME = scalar.apply("gt", scalar.param(0), scalar.const(0))
 _FOUND = scalar.apply("ge", scalar.param(0), scalar.const(0))
@@ -53,17 +62,19 @@ def _labels(ins: Sequence[Chunked]) -> tuple[list[tuple[Chunked, Sequence[int]]]
 @rule(FoldByBin, cut="along the values: tables of blocks; along others: local", exchanged="tables, in a tree")
 def _fold_by_bin(plan: Plan, primitive: FoldByBin, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
     monoid, (reads, table) = primitive.monoid, _labels(ins)
-    k = table[0]
+    k, simple = table[0], leaves_alone(monoid)
     wanted = cut_bins(outs[0], 0, reads, table)
 
     def lay(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
         index, *values, start = wires
         at = from_start(b, index, start, sizes[k], primitive.bins)
         made = b.add(FoldByBin(monoid, sizes[k]), at, *values)
-        return [*made, repeated(b, _there(b, at, sizes[k]), (0,), made[0].shape)]
+        return made if simple else [*made, repeated(b, _there(b, at, sizes[k]), (0,), made[0].shape)]
 
-    made = [(space, table) for space in (*outs, Tensor(outs[0].shape, np.bool_))]
+    made = [(space, table) for space in (outs if simple else (*outs, Tensor(outs[0].shape, np.bool_)))]
     found, axes = plan.labelled("fold by bin", reads, made, lay, wanted=wanted, starts=[k])
+    if simple:
+        return plan.combined("join of tables", found, partial(fold_first, monoid), axes)
     return plan.combined("join of tables", found, partial(fold_present, monoid=monoid), axes)[:-1]
 
 
@@ -90,16 +101,107 @@ def _extremum_by_bin(
     return plan.combined("join of tables", found, fold, axes)[1:]
 
 
-@rule(LeaveOneOutProductByBin, cut="along the values: as its products in a longer range, by bin", exchanged="tables, in a tree")
+@share
+@of_fields
+class OneOfTotals(D):
+    """(indices, values) to the products of the bins in a range without end, which are two numbers: one of these."""
+
+    bins: int
+    which: int
+
+    def lay_out(self, b: Builder, x: Wires) -> Any:
+        index, values = x
+        numbers = mapped(b, list(scalar.read(any_number).outputs), [values])
+        return b.add(FoldByBin(product_of_any(values.dtype), self.bins), index, *numbers)[self.which]
+
+
+@share
+@of_fields
+class Without(D):
+    """(indices, values, products of the bins in a range without end, as two numbers) to the products without each value."""
+
+    bins: int
+
+    def lay_out(self, b: Builder, x: Wires) -> Any:
+        index, values, *totals = x
+        return divided_in_bins(b, self.bins, index, values, totals)
+
+
+@box
+class BlockTotalByBin(Shortcut):
+    """(indices, values, products of the bins) to one of the two numbers of the products in a range without end."""
+
+    bins: int
+    which: int
+    arity = 3
+    condition = "normal"
+
+    @property
+    def decomposition(self) -> D:
+        return one_term(OneOfTotals, self.bins, self.which)
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return (Tensor(ins[2].shape, (np.int64, np.float64)[self.which]),)
+
+    def formula(self, ins: tuple[Tensor, ...]) -> Formula | None:
+        shape = ins[2].shape
+        return Formula(Function.make(1, [NORMAL[self.which]]), (Read(2, tuple(range(len(shape)))),), shape)
+
+
+@box
+class WithoutEachByBin(Shortcut):
+    """(indices, values, the two numbers of products in a range without end, the products) to the products without each value."""
+
+    bins: int
+    arity = 5
+    condition = "normal"
+
+    @property
+    def decomposition(self) -> D:
+        return one_term(Without, self.bins)
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return ins[1:2]
+
+    def formula(self, ins: tuple[Tensor, ...]) -> Formula | None:
+        plain = LeaveOneOutProductByBin(self.bins).formula((*ins[:2], ins[4]))
+        if plain is None:
+            return None
+        index, product, value = plain.reads
+        return plain._replace(reads=(index, Read(4, product.axes), value))
+
+
+WHOLE[BlockTotalByBin] = WHOLE[WithoutEachByBin] = "it is a part of plans"
+
+
+@rule(
+    LeaveOneOutProductByBin,
+    cut="along the values: products of blocks in a range without end, then quotients; along others: local",
+    exchanged="tables of products, in a tree",
+)
 def _products_by_bin(
     plan: Plan, primitive: LeaveOneOutProductByBin, ins: Sequence[Chunked], outs: Sequence[Tensor]
 ) -> Sequence[Chunked]:
-    if len(ins[1].parts[0]) == len(ins[0].parts[0]) == 1:
-        reads, table = _labels(ins[:2])
-        reads.append((ins[2], table))
+    bins, (reads, table) = primitive.bins, _labels(ins[:2])
+    values, totals = reads[1][1], (ins[2], table)
+    if not any(0 in labels and len(x.parts[0]) > 1 for x, labels in reads):
         local = lambda b, wires, sizes: b.add(primitive, *wires)  # noqa: E731
-        return plan.labelled("products of others by bin", reads, [(outs[0], reads[1][1])], local, whole=(0, table[0]))[0]
-    return by_boxes(plan, ins[:2], lambda b, wires: [b.apply(primitive.exact, tuple(wires))])
+        whole = (0, table[0])
+        return plan.labelled("products of others by bin", [*reads, totals], [(outs[0], values)], local, whole=whole)[0]
+    op = product_of_any(outs[0].dtype)
+
+    def lay_total(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
+        own = b.add(FoldByBin(TIMES, bins), *wires)
+        return [b.add(BlockTotalByBin(bins, k), *wires, *own)[0] for k in range(2)]
+
+    def lay(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
+        return b.add(WithoutEachByBin(bins), *wires)
+
+    made = [(Tensor(ins[2].shape, dtype), table) for dtype in (np.int64, np.float64)]
+    found, axes = plan.labelled("products by bin", reads, made, lay_total)
+    found = plan.combined("products of tables", found, partial(fold_first, op), axes)
+    reads = [*reads, *[(x, table) for x in found], totals]
+    return plan.labelled("products of others by bin", reads, [(outs[0], values)], lay, whole=table[:1])[0]
 
 
 @rule(

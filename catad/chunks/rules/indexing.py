@@ -289,27 +289,28 @@ def _last_only(plan: Plan, primitive: LastOnly, ins: Sequence[Chunked], outs: Se
         return wire
 
     def lay_last(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
-        index, *starts = wires
+        index, first, *starts = wires
+        at = from_start(b, index, first, sizes[k], primitive.size)
         n = int(np.prod([sizes[label] for label in own], dtype=np.int64))
-        rows = reshaped(b, index, (*index.shape[:lead], n))
-        (last,) = b.add(LastWriter(primitive.size, lead), rows)
+        (last,) = b.add(LastWriter(sizes[k], lead), reshaped(b, at, (*index.shape[:lead], n)))
         flat = reshaped(b, positions(b, starts, sizes), (n,))
         (found,) = b.add(Gathered(rows_of((n,), last.shape)), last, flat)
         there = scalar.apply("ge", _X, scalar.const(0))
         return mapped(b, [scalar.apply("select", there, _START, scalar.const(-1))], [last, found])
 
     def lay_kept(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
-        index, table, *starts = wires
-        how = Indexing(out, lead, labels, labels, (*index.shape, primitive.size))
-        (last,) = b.add(Gathered(how), index, table)
+        index, last, *starts = wires
         own_at = repeated(b, positions(b, starts, sizes), own, index.shape)
         kept = scalar.apply("select", scalar.apply("eq", scalar.param(1), scalar.param(2)), _X, scalar.const(-1))
         return mapped(b, [kept], [index, last, own_at])
 
-    found, axes = plan.labelled("last position", [(index, labels)], [(space, out)], lay_last, starts=own)
-    (table,) = plan.combined("last of the last positions", found, greatest, axes)
-    reads = [(index, labels), (table, out)]
-    return plan.labelled("last only", reads, [(outs[0], labels)], lay_kept, whole=[k], starts=own)[0]
+    reads: list[tuple[Chunked, Labels]] = [(index, labels)]
+    wanted = cut_bins(space, lead, reads, out)
+    found, axes = plan.labelled("last position", reads, [(space, out)], lay_last, wanted=wanted, starts=[k, *own])
+    table = plan.combined("last of the last positions", found, greatest, axes)
+    how = Indexing(out, lead, labels, labels, (*index.shape, primitive.size))
+    last = _gathered(plan, Gathered(how), [index, *table], [Tensor(index.shape, np.int64)])
+    return plan.labelled("last only", [(index, labels), (last[0], labels)], [(outs[0], labels)], lay_kept, starts=own)[0]
 
 
 @rule(FlatIndex, cut="along axes of the index arrays: local; those of slices are not cut")

@@ -6,6 +6,7 @@ with rounding, with positions or with numbers of its own does not always leave a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -52,6 +53,14 @@ def present(monoid: Monoid) -> Monoid:
     outputs.append(scalar.apply("or", first, second))
     op = Function.make(2 * d + 2, outputs, tree, (tree, tree), f"{monoid.op.name or 'op'} of what is there")
     return Monoid(op, (*monoid.neutral, False), tree, None, 0, _THERE)
+
+
+def leaves_alone(monoid: Monoid) -> bool:
+    """Whether the neutral element leaves every number as it is, NaN and signs of zeros too, so that all may be joined with it."""
+    (node, *others), number = monoid.op.outputs, monoid.neutral[0]
+    if others or {*node.args} != {scalar.param(0), scalar.param(1)}:
+        return False
+    return number == {"mul": 1, "maximum": -math.inf, "minimum": math.inf}.get(node.op)
 
 
 def fold_present(b: Builder, wires: Sequence[Wire], monoid: Monoid) -> Sequence[Wire]:

@@ -10,6 +10,7 @@ block, in the order of the steps, while it is read.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +25,9 @@ from catad.category.wiring import share
 from catad.chunks.plan import Labels, LayLabelled, Plan
 from catad.chunks.rules.affine import Maps, OrLonger, closed, composition, long_composition, normal, wider
 from catad.chunks.rules.folds import fold_first
-from catad.chunks.rules.scans import joins, prefixes
-from catad.chunks.rules.sequences import Here, at_end, block_sizes, end_of, follows, in_sequence
+from catad.chunks.rules.moves import backwards
+from catad.chunks.rules.scans import joins, prefixes, suffixes
+from catad.chunks.rules.sequences import Here, at_end, block_sizes, end_of, follows, in_sequence, one_later
 from catad.chunks.rules.table import rule
 from catad.chunks.wires import Chunked
 from catad.linear.families.contract import repeated
@@ -34,13 +36,13 @@ from catad.linear.structure import cast
 from catad.scalar import Node, apply, param
 from catad.vector.decomposed import one_term
 from catad.vector.folds.fold import Fold
-from catad.vector.folds.monoid import Monoid
 from catad.vector.pointwise.map import mapped
-from catad.vector.scans.scan import turned
 from catad.vector.shapes.shape import summed
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire, Wires
+
+_SUM = ((ONE,),)
 
 
 @rule(
@@ -49,6 +51,17 @@ if TYPE_CHECKING:
     exchanged="affine maps of blocks, scanned",
 )
 def _recurred(plan: Plan, primitive: Recurred, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
+    axis = primitive.axis
+    own = [plan.flips.get((x, axis)) for x in ins]
+    flipped = [x for x in own if x is not None]
+    if primitive.grid == _SUM and not primitive.reset and len(flipped) == len(ins):  # sums from the other end
+        made = recurred_in_blocks(plan, replace(primitive, reverse=not primitive.reverse), flipped, outs)
+        return [backwards(plan, x, axis) for x in made]
+    return recurred_in_blocks(plan, primitive, ins, outs)
+
+
+def recurred_in_blocks(plan: Plan, primitive: Recurred, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> list[Chunked]:
+    """The states of a recurrence, each block from the state that it starts with."""
     axis, labels = primitive.axis, tuple(range(outs[0].ndim))
     given: list[tuple[Chunked, Labels]] = [(x, labels) for x in ins]
     results = [(space, labels) for space in outs]
@@ -58,16 +71,19 @@ def _recurred(plan: Plan, primitive: Recurred, ins: Sequence[Chunked], outs: Seq
     before = states_before(plan, primitive, given, outs)
     rest = (axis, *labels[:axis], *labels[axis + 1 :])
 
-    def states(b: Builder, carried: list[Wire]) -> list[Wire]:
+    def state(b: Builder, carried: list[Wire]) -> Sequence[Wire]:
         return [cast(w, outs[0].dtype) for w in carried]
 
     def lay(b: Builder, wires: list[Wire], carried: list[Wire], here: Here) -> Sequence[Wire]:
         if here.note and here.sizes[axis]:
-            wires = from_state(b, primitive, wires, states(b, carried))
+            wires = from_state(b, primitive, wires, state(b, carried))
         return b.add(primitive, *wires)
 
-    own, shown = [(x, rest) for x in before], None if primitive.reverse else states
-    return in_sequence(plan, "recurrence", given, results, axis, lay, own, follows(sizes, primitive.reverse), before=shown)
+    own = [(x, rest) for x in before]
+    made = in_sequence(plan, "recurrence", given, results, axis, lay, own, follows(sizes, primitive.reverse))
+    if not primitive.reverse or primitive.grid == _SUM:  # else what stands after a block is its state times a link
+        one_later(plan, made, axis, before, sizes, state, primitive.reverse)
+    return made
 
 
 def states_before(
@@ -89,7 +105,7 @@ def states_before(
     op, forward = (composition(maps, way) if plain else long_composition(wider(maps), way) for way in (primitive.reverse, False))
     totals, _ = plan.labelled("affine map of blocks", given, [(Tensor(shape, dtype), rest) for dtype in dtypes], lay)
     fold, join = partial(fold_first, op), partial(joins, op)
-    scan = partial(_suffixes, forward) if primitive.reverse else partial(prefixes, op, 0)
+    scan = partial(suffixes, forward, 0) if primitive.reverse else partial(prefixes, op, 0)
     made = plan.before_each("states before blocks", totals, fold, scan, join, primitive.reverse)
     return made[len(made) - len(outs) :]
 
@@ -135,12 +151,6 @@ class LongMap(D):
         links = normal(scalar.cast(np.int64, scalar.const(0)), [param(k) for k in range(len(maps.entries))])
         numbers[own.reset : maps.first] = mapped(b, links, numbers[own.reset : maps.first])
         return b.add(Fold(long_composition(maps, own.reverse), own.axis), *numbers)[self.which]
-
-
-def _suffixes(op: Monoid, b: Builder, wires: Sequence[Wire]) -> Sequence[Wire]:
-    """What stands after each element along axis 0."""
-    made = prefixes(op, 0, b, [turned(b, w, 0) for w in wires])
-    return [turned(b, w, 0) for w in made]
 
 
 def elements(b: Builder, primitive: Recurred, maps: Maps, wires: Sequence[Wire], dtype: np.dtype[Any]) -> list[Wire]:

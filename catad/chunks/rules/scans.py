@@ -22,8 +22,9 @@ from catad.category.wiring import share
 from catad.chunks.plan import Labels, Plan
 from catad.chunks.rules.affine import Maps, OrLonger, long_composition, normal
 from catad.chunks.rules.folds import fold_first
+from catad.chunks.rules.moves import backwards
 from catad.chunks.rules.pointwise import aligned
-from catad.chunks.rules.sequences import Here, at_end, block_sizes, end_of, follows, in_sequence
+from catad.chunks.rules.sequences import Here, at_end, block_sizes, end_of, follows, in_sequence, one_later
 from catad.chunks.rules.table import rule
 from catad.chunks.wires import Chunked
 from catad.linear.families.contract import repeated
@@ -36,7 +37,7 @@ from catad.vector.folds.extended_range import TIMES
 from catad.vector.folds.fold import Fold
 from catad.vector.folds.monoid import Monoid
 from catad.vector.pointwise.map import mapped
-from catad.vector.scans.scan import Scan, filled, shifted
+from catad.vector.scans.scan import Scan, filled, shifted, turned
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire, Wires
@@ -49,30 +50,51 @@ if TYPE_CHECKING:
 )
 def _scan(plan: Plan, primitive: Scan, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
     axis, d = primitive.axis, primitive.monoid.width
-    shape = outs[0].shape
+    own = [plan.flips.get((x, axis)) for x in ins[:d]]
+    elements = [x for x in own if x is not None]
+    if len(elements) == d:  # from the end to the start of the arrays that have been flipped
+        made = scanned_in_blocks(plan, primitive, elements, ins[d:], outs, True)
+        return [backwards(plan, x, axis) for x in made]
+    return scanned_in_blocks(plan, primitive, ins[:d], ins[d:], outs, False)
+
+
+def scanned_in_blocks(
+    plan: Plan, primitive: Scan, x: Sequence[Chunked], free: Sequence[Chunked], outs: Sequence[Tensor], reverse: bool
+) -> list[Chunked]:
+    """The scan of some elements, or that of the flipped elements, flipped."""
+    axis, d, shape = primitive.axis, primitive.monoid.width, outs[0].shape
     labels = tuple(range(len(shape)))
-    given: list[tuple[Chunked, Labels]] = [(x, labels) for x in ins[:d]]
-    given += [_free(p, shape, axis) for p in ins[d:]]
+    given: list[tuple[Chunked, Labels]] = [*[(one, labels) for one in x], *[_free(p, shape, axis) for p in free]]
     results = [(space, labels) for space in outs]
     sizes = block_sizes(plan, given, axis)
-    if len(sizes) == 1:
-        return plan.labelled("scan", given, results, lambda b, wires, sizes: b.add(primitive, *wires), whole=[axis])[0]
     rest = (axis, *labels[:axis], *labels[axis + 1 :])
-    product = scalar.recognise(primitive.monoid.op) == "mul" and outs[0].is_float
-    before = products_before(plan, axis, given, outs) if product else folds_before(plan, primitive.monoid, axis, given, outs)
 
-    def states(b: Builder, carried: list[Wire]) -> list[Wire]:
-        made = mapped(b, [apply("ldexp", param(1), param(0))], carried) if product else carried
-        return [cast(w, space.dtype) for w, space in zip(made, outs, strict=True)]
+    def run(b: Builder, wires: list[Wire], before: Sequence[Wire]) -> Sequence[Wire]:
+        x = [turned(b, w, axis) for w in wires[:d]] if reverse else wires[:d]
+        x = joined_first(b, primitive.monoid, before, x, wires[d:], axis) if before else x
+        made = b.add(primitive, *x, *wires[d:])
+        return [turned(b, w, axis) for w in made] if reverse else made
+
+    if len(sizes) == 1:
+        return plan.labelled("scan", given, results, lambda b, wires, sizes: run(b, wires, []), whole=[axis])[0]
+    product = scalar.recognise(primitive.monoid.op) == "mul" and outs[0].is_float
+    if product:
+        before = products_before(plan, axis, given, outs, reverse)
+    else:
+        before = folds_before(plan, primitive.monoid, axis, given, outs, reverse)
+
+    def state(b: Builder, carried: list[Wire]) -> Sequence[Wire]:
+        if not product:
+            return carried
+        return [cast(w, outs[0].dtype) for w in mapped(b, [apply("ldexp", param(1), param(0))], carried)]
 
     def lay(b: Builder, wires: list[Wire], carried: list[Wire], here: Here) -> Sequence[Wire]:
-        x, n = wires[:d], here.sizes[axis]
-        if here.note and n:
-            x = joined_first(b, primitive.monoid, states(b, carried), x, wires[d:], axis)
-        return b.add(primitive, *x, *wires[d:])
+        return run(b, wires, state(b, carried) if here.note and here.sizes[axis] else [])
 
-    own = [(x, rest) for x in before]
-    return in_sequence(plan, "scan", given, results, axis, lay, own, follows(sizes), before=states)
+    own = [(one, rest) for one in before]
+    made = in_sequence(plan, "scan", given, results, axis, lay, own, follows(sizes, reverse))
+    one_later(plan, made, axis, before, sizes, state, reverse)
+    return made
 
 
 def _free(p: Chunked, shape: Sequence[int], axis: int) -> tuple[Chunked, Labels]:
@@ -82,13 +104,22 @@ def _free(p: Chunked, shape: Sequence[int], axis: int) -> tuple[Chunked, Labels]
 
 
 def folds_before(
-    plan: Plan, monoid: Monoid, axis: int, given: Sequence[tuple[Chunked, Labels]], outs: Sequence[Tensor]
+    plan: Plan,
+    monoid: Monoid,
+    axis: int,
+    given: Sequence[tuple[Chunked, Labels]],
+    outs: Sequence[Tensor],
+    reverse: bool = False,
 ) -> list[Chunked]:
-    """The fold of what stands before each block along an axis, one for each number of an element; axis 0 counts the blocks."""
+    """The fold of what stands before each block along an axis, one for each number of an element; axis 0 counts the blocks.
+
+    With `reverse` it is what stands after each block, the last element first.
+    """
     free, d = monoid.free, monoid.width
     labels = tuple(range(outs[0].ndim))
     rest = (*labels[:axis], *labels[axis + 1 :])
-    total = with_numbers(monoid) if free else monoid
+    forward = with_numbers(monoid) if free else monoid
+    total = forward.flipped if reverse else forward
 
     def lay(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
         numbers = [_met(b, p, [sizes[k] for k in labels]) for p in wires[d:]]
@@ -97,13 +128,17 @@ def folds_before(
 
     spaces = [Tensor([outs[0].shape[k] for k in rest], space.dtype) for space in [*[x.space for x, _ in given[d:]], *outs]]
     totals, _ = plan.labelled("fold of blocks", given, [(space, rest) for space in spaces], lay)
-    fold, scan = partial(fold_first, total), partial(prefixes, total, free)
-    return plan.before_each("scan of folds", totals, fold, scan, partial(joins, total))[free:]
+    scan = partial(suffixes if reverse else prefixes, forward, free)
+    return plan.before_each("scan of folds", totals, partial(fold_first, total), scan, partial(joins, total), reverse)[free:]
 
 
-def products_before(plan: Plan, axis: int, given: Sequence[tuple[Chunked, Labels]], outs: Sequence[Tensor]) -> list[Chunked]:
-    """The product of what stands before each block, as a power of 2 and a number, so that it leaves the range of floats at the
-    end alone."""
+def products_before(
+    plan: Plan, axis: int, given: Sequence[tuple[Chunked, Labels]], outs: Sequence[Tensor], reverse: bool
+) -> list[Chunked]:
+    """The product of what stands before each block, or after it: a power of 2 and a number.
+
+    So it leaves the range of floats only where it is a state.
+    """
     rest = tuple([k for k in range(outs[0].ndim) if k != axis])
 
     def lay(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
@@ -115,8 +150,8 @@ def products_before(plan: Plan, axis: int, given: Sequence[tuple[Chunked, Labels
 
     shape = [outs[0].shape[k] for k in rest]
     totals, _ = plan.labelled("product of blocks", given, [(Tensor(shape, dtype), rest) for dtype in (np.int64, np.float64)], lay)
-    fold, scan = partial(fold_first, _PRODUCT), partial(prefixes, _PRODUCT, 0)
-    return plan.before_each("scan of products", totals, fold, scan, partial(joins, _PRODUCT))
+    fold, scan = partial(fold_first, _PRODUCT), partial(suffixes if reverse else prefixes, _PRODUCT, 0)
+    return plan.before_each("scan of products", totals, fold, scan, partial(joins, _PRODUCT), reverse)
 
 
 @share
@@ -151,6 +186,12 @@ def prefixes(monoid: Monoid, kept: int, b: Builder, wires: Sequence[Wire]) -> Se
     """What stands before each element along axis 0; the first numbers stay where they are."""
     made = b.add(Scan(monoid, 0), *wires)
     return [*wires[:kept], *[shifted(b, made[k], 0, monoid.neutral[k]) for k in range(kept, len(made))]]
+
+
+def suffixes(monoid: Monoid, kept: int, b: Builder, wires: Sequence[Wire]) -> Sequence[Wire]:
+    """What stands after each element along axis 0, the last element first."""
+    made = prefixes(monoid, kept, b, [turned(b, w, 0) for w in wires])
+    return [turned(b, w, 0) for w in made]
 
 
 def joins(monoid: Monoid, b: Builder, wires: Sequence[Wire]) -> Sequence[Wire]:

@@ -12,7 +12,7 @@ from catad.category.spaces import Tensor
 from catad.chunks.parts import Ranges
 from catad.chunks.plan import Labels, Plan
 from catad.chunks.rules.contractions import added
-from catad.chunks.rules.moves import copied, cut_like
+from catad.chunks.rules.moves import move_of
 from catad.chunks.rules.sequences import Here, block_sizes, follows, in_sequence, steps
 from catad.chunks.rules.table import WHOLE, rule
 from catad.chunks.wires import At, Chunked, Local, Read
@@ -150,12 +150,12 @@ def _by_lengths(plan: Plan, primitive: NumberedByLengths, ins: Sequence[Chunked]
         local = lambda b, wires, sizes: b.add(primitive, *wires)  # noqa: E731
         return plan.labelled("numbers of segments", [(lengths, labels)], [(outs[0], labels)], local, whole=[axis])[0]
 
-    def lay(b: Builder, wires: list[Wire], at: At) -> Sequence[Wire]:
+    def lay(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
         return b.add(Recurred(((ONE,),), 0), *b.add(RightLengths(primitive.n), *wires))
 
-    box = Local("ends of segments", (), [Read(lengths, (None,))], lay, salt=plan.salt)
-    ends = box.result(Tensor(lengths.shape, _INT), (None,))
-    return [numbers_in(plan, ends, primitive.n, None)]
+    space = Tensor(lengths.shape, _INT)
+    ends = plan.labelled("ends of segments", [(lengths, (0,))], [(space, (0,))], lay, whole=[0])[0]
+    return [numbers_in(plan, ends[0], primitive.n, None)]
 
 
 def numbers_in(plan: Plan, ends: Chunked, n: int, ranges: Ranges | None) -> Chunked:
@@ -187,7 +187,7 @@ def _previous(plan: Plan, primitive: PreviousState, ins: Sequence[Chunked], outs
     before = states
     if back:
         moves = StridedCopy(along(states.shape, axis, ap(n, n, 0, 1, back, 1, max(n - back, 0))), 0.0)
-        before = copied(plan, moves, states, cut_like(states.parts))
+        before = move_of(plan, moves, states)
     node = apply("select", param(0), const(0), param(1))
 
     def lay(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:

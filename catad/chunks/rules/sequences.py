@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catad.category.spaces import Tensor
 from catad.chunks.parts import Ranges, Sizes, Window, blocks_of, ranges_of
 from catad.chunks.plan import Labels, Plan, parts_within
-from catad.chunks.rules.moves import remembering
+from catad.chunks.rules.moves import backwards, remembering
 from catad.chunks.wires import Again, At, Chunked, Local, Read
+from catad.linear.families.reindex import StridedCopy, along, moved_along, reshaped
 from catad.linear.families.reindex import axis as ap
-from catad.linear.families.reindex import moved_along, reshaped
 from catad.scalar import apply, const, param
 from catad.vector.pointwise.generate import Iota
 from catad.vector.pointwise.map import mapped
@@ -33,8 +34,8 @@ class Here(NamedTuple):
 
 LayHere = Callable[["Builder", "list[Wire]", "list[Wire]", Here], "Sequence[Wire]"]
 """Lays out a block on its wires and those of what stands before it, which have size 1 along the axis of the steps."""
-LayBefores = Callable[["Builder", "list[Wire]"], "list[Wire]"]
-LayBefore = Callable[["Builder", "list[Wire]", int], "Wire"]
+LayStates = Callable[["Builder", "list[Wire]"], "Sequence[Wire]"]
+"""Makes the states that a block starts from, of size 1 along the axis of the steps, of what stands before it."""
 
 
 def block_sizes(plan: Plan, ins: Sequence[tuple[Chunked, Labels]], label: int) -> Sizes:
@@ -56,13 +57,11 @@ def in_sequence(
     starts: bool = False,
     each: bool = False,
     light: bool = False,
-    before: LayBefores | None = None,
 ) -> list[Chunked]:
     """A box that is local along its labels, with its note for each block of the label of the steps.
 
     `carried` are arrays whose first axis, with that label, has an entry for each block of the steps. `starts` asks for the
-    positions of the first steps. With `each` results have an entry for each block of the steps, along their first axis. `before`
-    gives the last entries of results before a block from what is carried, so that nobody reads these of another block.
+    positions of the first steps. With `each` results have an entry for each block of the steps, along their first axis.
     """
     cuts = plan.cuts(ins, (), {})
     sizes = {k: n for x, labels in [*ins] for n, k in zip(x.shape, labels, strict=True) if k is not None}
@@ -90,51 +89,7 @@ def in_sequence(
         own_dims = [None if k is None else dim.get(k) for k in labels]
         parts = [(n,) if d is None else grid[d] for n, d in zip(space.shape, own_dims, strict=True)]
         made.append(box.result(space, own_dims, ((1,) * len(parts[0]), *parts[1:]) if each else tuple(parts)))
-    if before is not None:
-
-        def lay_before(b: Builder, wires: list[Wire], k: int) -> Wire:
-            return before(b, [_beside(b, w, own, label) for w, (_, own) in zip(wires, carried, strict=True)])[k]
-
-        for x, (_, labels) in zip(made, outs, strict=True):
-            x.again = _one_step_later(plan, x, labels.index(label), reads[len(ins) :], lay_before)
     return made
-
-
-def _one_step_later(plan: Plan, x: Chunked, axis: int, carried: Sequence[Read], before: LayBefore) -> Again:
-    """What makes the ranges of a shift by one step: the entry before each block follows from what is carried to it."""
-    box, ranges = x.source, ranges_of(x.parts[axis])
-    assert isinstance(box, Local)
-    dims, along = box.writes[x.place], box.writes[x.place][axis]
-    assert along is not None
-    follow = follows(ranges.sizes)
-
-    def lay(b: Builder, wires: list[Wire], at: At) -> Sequence[Wire]:
-        note: Any = at.notes[along]
-        takes, first, rest = note
-        own = piece(b, wires[0], axis, first, wires[0].shape[axis] - rest)
-        return b.add(Concatenate(axis, 2), before(b, wires[1:], x.place), own) if takes else [own]
-
-    def again(asked: tuple[Ranges | None, ...]) -> Chunked | None:
-        for k, (own, sizes) in enumerate(zip(asked, x.parts, strict=True)):
-            if k != axis and (len(sizes) > 1 if own is None else own != ranges_of(sizes)):
-                return None
-        shown = asked[axis]
-        if shown is None or plan.salt != box.salt or len(shown.starts) != len(follow):
-            return None
-        takes = [found and a == start - 1 < b for a, b, start, found in zip(*shown, ranges.starts, follow, strict=True)]
-        own = Ranges(tuple([a + one for a, one in zip(shown.starts, takes, strict=True)]), shown.stops)
-        within = parts_within(ranges, own)
-        if within is None or not any(takes):
-            return None
-        parts = (*x.parts[:axis], shown.sizes, *x.parts[axis + 1 :])
-        grid = tuple([shown.sizes if d == along else sizes for d, sizes in enumerate(box.grid)])
-        windows = [None if d is None else blocks_of(d, sizes) for d, sizes in zip(dims, x.parts, strict=True)]
-        each = [(one, *rest) for one, rest in zip(takes, within, strict=True)]
-        notes = [each if d == along else None for d in range(len(grid))]
-        later = Local("a step later", grid, [Read(x, tuple(windows)), *carried], lay, notes, light=True, salt=plan.salt)
-        return later.result(Tensor([sum(sizes) for sizes in parts], x.space.dtype), dims, parts)
-
-    return remembering(plan, again)
 
 
 def _beside(b: Builder, wire: Wire, labels: Labels, label: int) -> Wire:
@@ -167,3 +122,86 @@ def at_end(b: Builder, x: Sequence[Wire], ends: Sequence[Wire], axis: int, last:
     here = apply("eq", param(2 * d), const(n - 1 if last else 0))
     nodes = [apply("select", here, param(d + k), param(k)) for k in range(d)]
     return mapped(b, nodes, [*x, *ends, steps(b, n, axis, x[0].ndim)])
+
+
+def one_later(
+    plan: Plan,
+    states: Sequence[Chunked],
+    axis: int,
+    carried: Sequence[Chunked],
+    sizes: Sizes,
+    state: LayStates,
+    reverse: bool = False,
+) -> None:
+    """Note that each block of some states, moved one step later, begins with the state that the block has started from.
+
+    `state` makes this of what stands before a block. So nothing is read of the block before. With `reverse` the steps go from the
+    end to the start, and it is the flipped states that are moved.
+    """
+    labels = tuple(range(states[0].ndim))
+    rest = (axis, *labels[:axis], *labels[axis + 1 :])
+    of = [(x, rest) for x in carried]
+
+    def moved_later(move: StridedCopy, k: int) -> Chunked | None:
+        n = states[k].shape[axis]
+        if move.axes != along(states[k].shape, axis, ap(n, n, 0, 1, 1, 1, n - 1)):
+            return None
+
+        def lay(b: Builder, wires: list[Wire], before: list[Wire], here: Here) -> Sequence[Wire]:
+            m = here.sizes[axis]
+            step = ap(m, m, 1, 1, 0, 1, m - 1) if reverse else ap(m, m, 0, 1, 1, 1, m - 1)
+            own = [moved_along(b, wires[0], axis, step, move.fill)] if m else wires
+            return at_end(b, own, [state(b, before)[k]], axis, reverse) if here.note and m else own
+
+        given, made = [(states[k], labels)], [(states[k].space, labels)]
+        notes = follows(sizes, reverse)
+        (found,) = in_sequence(plan, "states before steps", given, made, axis, lay, of, notes, light=True)
+        return backwards(plan, found, axis) if reverse else found
+
+    for k, x in enumerate(states):
+        plan.moved[backwards(plan, x, axis) if reverse else x] = partial(moved_later, k=k)
+        if not reverse:
+            x.again = x.recut = _ranges_before(plan, x, axis, carried, state, k)
+
+
+def _ranges_before(plan: Plan, x: Chunked, axis: int, carried: Sequence[Chunked], state: LayStates, number: int) -> Again:
+    """What makes ranges of states that begin one step before blocks: that step is what the block has started from."""
+    box, blocks = x.source, ranges_of(x.parts[axis])
+    assert isinstance(box, Local)
+    dims, follow = box.writes[x.place], follows(blocks.sizes)
+    to = dims[axis]
+    seen = [None if d is None else blocks_of(d, sizes) for d, sizes in zip(dims, x.parts, strict=True)]
+    rest = (axis, *[k for k in range(x.ndim) if k != axis])
+    assert to is not None
+    first = blocks_of(to, (1,) * len(follow))
+    reads = [Read(x, tuple(seen)), *[plan.read(own, [first, *[seen[k] for k in rest[1:]]]) for own in carried]]
+
+    def lay(b: Builder, wires: list[Wire], at: At) -> Sequence[Wire]:
+        note: Any = at.notes[to]
+        takes, start, stop = note
+        own = piece(b, wires[0], axis, start, wires[0].shape[axis] - stop)
+        if not takes:
+            return [own]
+        before = state(b, [_beside(b, w, rest, axis) for w in wires[1:]])[number]
+        return b.add(Concatenate(axis, 2), before, own)
+
+    def again(asked: tuple[Ranges | None, ...]) -> Chunked | None:
+        for k, (own, sizes) in enumerate(zip(asked, x.parts, strict=True)):
+            if k != axis and (len(sizes) > 1 if own is None else own != ranges_of(sizes)):
+                return None
+        shown = asked[axis]
+        if shown is None or plan.salt != box.salt or len(shown.starts) != len(follow):
+            return None
+        takes = [found and a == start - 1 < b for a, b, start, found in zip(*shown, blocks.starts, follow, strict=True)]
+        inside = Ranges(tuple([a + one for a, one in zip(shown.starts, takes, strict=True)]), shown.stops)
+        within = parts_within(blocks, inside)
+        if within is None or not any(takes):
+            return None
+        notes = [(one, *ends) for one, ends in zip(takes, within, strict=True)]
+        grid = tuple([shown.sizes if d == to else sizes for d, sizes in enumerate(box.grid)])
+        each = [notes if d == to else None for d in range(len(grid))]
+        later = Local("states before steps", grid, reads, lay, each, light=True, salt=plan.salt)
+        parts = (*x.parts[:axis], shown.sizes, *x.parts[axis + 1 :])
+        return later.result(Tensor([sum(sizes) for sizes in parts], x.space.dtype), dims, parts)
+
+    return remembering(plan, again)

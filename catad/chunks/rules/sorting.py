@@ -1,8 +1,8 @@
 """Sorting: the rank of each entry is how many stand before it, counted block by block, and the order is the inverse of the ranks.
 
-Each block is sorted. Each entry of it then finds its place in each sorted block, before equal ones of blocks behind its own and after
-those of blocks before it, as a stable sort has it, and these places add up to its rank. So each block meets each other one, and
-no task has more than two blocks.
+Each block is sorted. Each entry of it then finds its place in each sorted block, before equal ones of blocks behind its own and
+after those of blocks before it, as a stable sort has it, and these places add up to its rank. So each block meets each other one,
+in a task that has two blocks: n blocks need 2 n n tasks, beside those that add.
 """
 
 from __future__ import annotations

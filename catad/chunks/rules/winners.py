@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire, Wires
 
 _OFFSET = apply("select", apply("ge", param(0), const(0)), apply("add", param(0), param(1)), const(-1))
-_NORMAL = *scalar.read(kind_of).outputs, scalar.read(any_number).outputs[1]  # of a normal number
+NORMAL = *scalar.read(kind_of).outputs, scalar.read(any_number).outputs[1]  # of a normal number
 
 
 @rule(
@@ -118,7 +118,7 @@ class BlockTotal(Shortcut, AlongAxis):
 
     def formula(self, ins: tuple[Tensor, ...]) -> Formula | None:
         shape = ins[1].shape
-        return Formula(Function.make(1, [_NORMAL[self.which]]), (Read(1, tuple(range(len(shape)))),), shape)
+        return Formula(Function.make(1, [NORMAL[self.which]]), (Read(1, tuple(range(len(shape)))),), shape)
 
 
 @box

@@ -247,6 +247,19 @@ def divided_by_each(b: Builder, x: Wire, totals: Sequence[Wire], many: bool, spr
     return mapped(b, list(_without(x.dtype, many).outputs), [x, spread(plain), *map(spread, dividends)])[0]
 
 
+def divided_in_bins(b: Builder, bins: int, index: Wire, values: Wire, totals: Sequence[Wire]) -> Wire:
+    """The products of bins without each value; 0 where its index is out of range."""
+
+    def spread(w: Wire) -> Wire:
+        found = b.add(Gathered(rows_of(w.shape, index.shape)), index, w)[0] if w.ndim else w
+        return repeated(b, found, range(found.ndim), values.shape)
+
+    others = divided_by_each(b, values, totals, False, spread)
+    own = repeated(b, index, (0,), values.shape)
+    within = scalar.apply("select", inside(scalar.param(1), bins), scalar.param(0), scalar.const(0.0))
+    return mapped(b, [within], [others, own])[0]
+
+
 def total_along(b: Builder, x: Wire, along: int) -> Sequence[Wire]:
     """The product along an axis as (k, m). Of many elements, some are multiplied before they are folded."""
     from catad.vector.folds.fold import Fold
@@ -291,12 +304,4 @@ class LeaveOneOutByBin(D):
         index, values = x
         numbers = mapped(b, list(scalar.read(any_number).outputs), [values])
         totals = b.add(FoldByBin(product_of_any(values.dtype), self.bins), index, *numbers)
-
-        def spread(w: Wire) -> Wire:
-            found = b.add(Gathered(rows_of(w.shape, index.shape)), index, w)[0] if w.ndim else w
-            return repeated(b, found, range(found.ndim), values.shape)
-
-        others = divided_by_each(b, values, totals, False, spread)
-        own = repeated(b, index, (0,), values.shape)
-        within = scalar.apply("select", inside(scalar.param(1), self.bins), scalar.param(0), scalar.const(0.0))
-        return mapped(b, [within], [others, own])[0]
+        return divided_in_bins(b, self.bins, index, values, totals)

@@ -1,0 +1,117 @@
+"""More rows than memory holds: logistic regression on a file that is read chunk by chunk, once for each value with its gradient.
+
+    python examples/out_of_core.py [--quick] [--rows N] [--epochs N] [--folder DIR]
+
+The loss is a plain function. Arrays of Dask are its arguments, so its value and gradient are a graph of tasks, each on one chunk
+of rows. Nothing here says how to cut the loss into chunks: the plan shows what becomes of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import tempfile
+import time
+from pathlib import Path
+
+import dask
+import dask.array as da
+import numpy as np
+from dask.diagnostics import ProgressBar
+
+import catad as ct
+
+FEATURES = 16
+CHUNK = 1 << 19  # rows: 32 MiB of features
+
+
+class Rows:
+    """An array in a `.npy` file, which is open only while a part of it is read: so no more of it than that is in memory.
+
+    `read` counts the rows that were read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        array = np.load(path, mmap_mode="r")
+        self.path, self.shape, self.dtype, self.ndim = path, array.shape, array.dtype, array.ndim
+        self.read = 0
+
+    def __getitem__(self, part):
+        found = np.array(np.load(self.path, mmap_mode="r")[part])
+        self.read += len(found)
+        return found
+
+
+def make(folder: Path, rows: int, chunk: int = CHUNK) -> np.ndarray:
+    """Write features and labels of a known model, chunk by chunk; returns its weights."""
+    rng = np.random.default_rng(0)
+    weights = rng.normal(size=FEATURES)
+    features = np.lib.format.open_memmap(folder / "features.npy", "w+", np.float32, (rows, FEATURES))
+    labels = np.lib.format.open_memmap(folder / "labels.npy", "w+", np.float32, (rows,))
+    for first in range(0, rows, chunk):
+        last = min(first + chunk, rows)
+        x = rng.standard_normal((last - first, FEATURES), dtype=np.float32)
+        features[first:last] = x
+        labels[first:last] = rng.random(last - first) < 1 / (1 + np.exp(-x @ weights))
+    return weights
+
+
+def loss(weights, features, labels):
+    """-log p(labels) of a row, on average."""
+    z = features @ weights
+    return np.mean(np.logaddexp(0, z) - labels * z)
+
+
+def chunks_of(source: Rows, chunk: int = CHUNK) -> da.Array:
+    """An array of Dask whose chunks are read when they are needed."""
+    return da.from_array(source, chunks=(chunk, *source.shape[1:]), name=str(source.path), meta=np.empty(0, source.dtype))
+
+
+def trained(features: da.Array, labels: da.Array, epochs: int) -> np.ndarray:
+    """The weights after some steps down the gradient, each as long as the last change of the gradient says."""
+    evaluated = ct.value_and_grad(loss)
+    weights = np.zeros(FEATURES, np.float32)
+    print(evaluated.plan_chunks(weights, features, labels))
+    before = None
+    for epoch in range(epochs):
+        start = time.perf_counter()
+        with ProgressBar():
+            value, slope = dask.compute(*evaluated(weights, features, labels))
+        print(f"epoch {epoch}: loss {value:.6f}, |gradient| {np.linalg.norm(slope):.1e}, {time.perf_counter() - start:.2f} s")
+        rate = 4.0
+        if before is not None:
+            step, change = weights - before[0], slope - before[1]
+            rate = (step @ step) / (step @ change)  # Barzilai & Borwein, IMA Journal of Numerical Analysis 8, 1988
+        before = weights, slope
+        weights = weights - np.float32(rate) * slope
+    return weights
+
+
+def memory() -> float:
+    """The most memory that this process has had so far, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
+
+
+def main(arguments: list[str] | None = None) -> np.ndarray:
+    """Make the data, show the plan, train; returns the weights."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=30_000_000, help="rows of the data, 68 bytes each")
+    parser.add_argument("--epochs", type=int, default=7, help="steps down the gradient")
+    parser.add_argument("--folder", type=Path, help="where the data goes; by default a folder that is removed at the end")
+    parser.add_argument("--quick", action="store_true", help="200,000 rows in small chunks")
+    options = parser.parse_args(arguments)
+    rows, chunk = (200_000, 1 << 14) if options.quick else (options.rows, CHUNK)
+    with tempfile.TemporaryDirectory(dir=options.folder) as name:
+        truth = make(Path(name), rows, chunk)
+        sources = Rows(Path(name, "features.npy")), Rows(Path(name, "labels.npy"))
+        print(f"{rows:,} rows, {68 * rows / 1e6:,.0f} MB in files, {68 * chunk / 1e6:.1f} MB in a chunk")
+        start = memory()
+        weights = trained(*[chunks_of(source, chunk) for source in sources], options.epochs)
+    print(f"each row was read {sources[0].read / rows:g} times in {options.epochs} epochs")
+    print(f"memory at its peak: {memory() - start:.0f} MB more than before training")
+    print(f"largest error of a weight: {np.abs(weights - truth).max():.4f}")
+    return weights
+
+
+if __name__ == "__main__":
+    main()
