@@ -81,8 +81,8 @@ class DaskGraph(Tasks):
             return None
         if not layers.layers:
             return self.blocks(array)
-        self._outside = HighLevelGraph.merge(self._outside, layers)
-        return [TaskRef((clone_key(array.name, seed), *place)) for place in _places(array.chunks)]
+        self._outside, name = HighLevelGraph.merge(self._outside, layers), clone_key(array.name, seed)
+        return [TaskRef((name, *place)) for place in _places(array.chunks)]
 
     def task(self, name: str, number: tuple[int, ...], run: Callable[..., Any], args: Sequence[Any]) -> TaskRef:
         """A task that calls `run`. Where all numbers are the places of the blocks of an array, its blocks are these tasks."""

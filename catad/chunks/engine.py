@@ -66,7 +66,8 @@ class InBlocks:
         results = [cut_as_argument(result, arguments) for result in plan_of(plan, self.wiring, arguments)]
         counts = [count for _, count in plan.counts]
         layouts: dict[Hashable, int] = {}
-        return Planned(plan, results, [lowered(region, layouts) for region in regions_of([*results, *counts])], {})
+        regions = regions_of([*results, *counts])
+        return Planned(plan, results, [lowered(region, layouts) for region in regions], {})
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:
         for array in arrays:
@@ -93,7 +94,7 @@ class InBlocks:
 
     @staticmethod
     def _array(tasks: Tasks, blocks: Blocks, array: Chunked) -> Any:
-        found = [ref if k is None else (ref, k) for ref, k in blocks.of(array)]
+        found = [ref if k is None else (ref, k) for ref, k in blocks.unpacked(array)]
         return tasks.array(found, array.parts, array.space.dtype)
 
 

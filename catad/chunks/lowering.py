@@ -25,7 +25,8 @@ from catad.chunks.worker import Gathered, RegionProgram, RunRegion, cut_edges
 from catad.errors.places import users_call
 
 LIGHT = 1 << 16  # bytes that a task may hold beside what it reads
-Block = tuple[Ref, "int | None"]  # a task, and which entry of its tuple, if it gives several
+PACKED = 1 << 12  # bytes of a result up to which a task gives it together with others
+Block = tuple[Ref, "int | tuple[int, int] | None"]  # a task, and which entry of its tuple, or of the tuple there, if it gives one
 
 
 class Blocks:
@@ -73,9 +74,18 @@ class Blocks:
         if found is None:
             found = self.of(array)
             if any(made in self._light for made in made_by(array)):
-                found = [(ref if k is None else self.tasks.entry(ref, k), None) for ref, k in found]
+                found = [self._entry(ref, k) for ref, k in found]
             self._apart[array] = found
         return found
+
+    def unpacked(self, array: Chunked) -> Sequence[tuple[Ref, int | None]]:
+        """All blocks, each a task or an entry of a tuple that a task gives."""
+        return [self._entry(ref, k) if isinstance(k, tuple) else (ref, k) for ref, k in self.of(array)]
+
+    def _entry(self, ref: Ref, k: int | tuple[int, int] | None) -> tuple[Ref, int | None]:
+        if isinstance(k, tuple):
+            return self.tasks.entry(ref, k[0]), k[1]
+        return (ref if k is None else self.tasks.entry(ref, k)), None
 
     def edges(self, block: Block, slices: Sequence[Any], array: Chunked, k: int) -> Ref:
         """The task that cuts edges of block number k of an array."""
@@ -112,6 +122,21 @@ def is_small_part(region: Region, box: Local, place: int) -> bool:
     return rest / region.tasks > max(LIGHT, 4 * box.spaces[place].nbytes / region.tasks)
 
 
+def pack(region: Region) -> None:
+    """Put small results beside large ones in a tuple of their own: of a task, other chunks read that one alone."""
+    most = PACKED * region.tasks
+    small = [key for key in region.results if key[0].spaces[key[1]].nbytes <= most and is_small_part(region, *key)]
+    large = [key for key in region.results if key not in small]
+    if large and len(small) > 1:
+        region.results = {key: k for k, key in enumerate([*large, *small])}
+        region.together = len(small)
+
+
+def is_packed(region: Region, box: Local, place: int) -> bool:
+    """Whether tasks give a result in a tuple with other small ones."""
+    return region.results[box, place] >= len(region.results) - region.together
+
+
 class Lowered(NamedTuple):
     """What a region reads at each coordinate along each dimension of its grid, looked up once."""
 
@@ -124,6 +149,7 @@ class Lowered(NamedTuple):
 
 def lowered(region: Region, layouts: dict[Hashable, int]) -> Lowered:
     """A region with the classes of its coordinates; `layouts` numbers what is laid out alike."""
+    pack(region)
     reads = tuple([Leaves(read) for read in region.reads])
     offsets = tuple([(node.dims[d], each) for node in region.nodes for d, each in node.box.offsets])
     classes = tuple([_classes(region, reads, d) for d in range(len(region.counts))])
@@ -143,7 +169,7 @@ def _layout(region: Region, reads: Sequence[Leaves]) -> Hashable:
         nodes.append((box.lay, box.grid, box.notes, node.dims, tuple([d for d, _ in box.offsets]), tuple(ins), tuple(made)))
     dims = tuple(range(len(region.counts)))
     results = tuple([(at[Node(box, dims)], place) for box, place in region.results])
-    return tuple([_seen(one) for one in reads]), tuple(nodes), results, region.name
+    return tuple([_seen(one) for one in reads]), tuple(nodes), results, region.together, region.name
 
 
 def _seen(one: Leaves) -> Hashable:
@@ -214,9 +240,9 @@ class Runner:
         region = one.region
         edges = edges_of(one.reads, region.counts)
         along = [_Along(read, self.blocks, region.level, edges.get(read.read.array, {})) for read in one.reads]
-        many, name = len(region.results) > 1, region.name
+        name = region.name
         given: list[list[Block]] = [[] for _ in region.results]
-        counts = [range(n) for n in region.counts]
+        items, counts = _items(region), [range(n) for n in region.counts]
         (box, result), *others = region.results
         axes = None if others else box.writes[result]  # of the array whose blocks are the results
         checked = _with_entries(region)
@@ -230,8 +256,8 @@ class Runner:
             spec = None if plain else tuple(leaves)
             number = at if axes is None else tuple([0 if d is None else at[d] for d in axes])
             ref = self.tasks.task(name, number, self._runs[at == checked], [program, spec, at, *args, *numbers])
-            for k, own in enumerate(given):
-                own.append((ref, k if many else None))
+            for item, own in zip(items, given, strict=True):
+                own.append((ref, item))
         for (box, place), k in region.results.items():
             self.blocks.give(region, box, place, _in_order(given[k], region.counts, box.writes[place]))
 
@@ -240,8 +266,15 @@ class Runner:
         found = self.programs.get(key)
         if found is None:
             wiring, region = wiring_at(one, at), one.region
-            found = self.programs[key] = RegionProgram(wiring, self.engine, region.name, _axes(region))
+            found = self.programs[key] = RegionProgram(wiring, self.engine, region.name, _axes(region), region.together)
         return found
+
+
+def _items(region: Region) -> list[int | tuple[int, int] | None]:
+    """Where each result of a region is in what its tasks give."""
+    count = len(region.results)
+    apart = count - region.together
+    return [None] if count == 1 else [k if k < apart else (apart, k - apart) for k in range(count)]
 
 
 def _with_entries(region: Region) -> tuple[int, ...]:
@@ -283,11 +316,11 @@ class _Along:
 
     def __init__(self, read: Leaves, blocks: Blocks, level: int, wanted: Edges) -> None:
         self.shown, array = read, read.read.array
-        self.blocks = blocks.at_level(array, level)
-        self.wanted = wanted
-        self.edges = {k: blocks.edges(self.blocks[k], tuple(own), array, k) for k, own in wanted.items()}
-        if exchange(read.read).kind != "block":
-            self.blocks = blocks.apart(array)
+        kind = exchange(read.read).kind
+        again = kind == "block" or (kind == "edges" and isinstance(array.source, Argument))
+        self.wanted, level_blocks = wanted, blocks.at_level(array, level)
+        self.edges = {k: blocks.edges(level_blocks[k], tuple(own), array, k) for k, own in wanted.items()}
+        self.blocks = level_blocks if again else blocks.apart(array)
         self.specs: dict[Any, Any] = {}
 
     def leaves(self, at: tuple[int, ...], args: list[Any], places: dict[Any, int]) -> Sequence[Any]:

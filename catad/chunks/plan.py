@@ -22,6 +22,7 @@ from catad.chunks import options
 from catad.chunks.parts import Ranges, Sizes, Window, blocks_of, ranges_of, uncut
 from catad.chunks.wires import ANY, COMPUTED, FREE, STORED, At, Chunked, Local, Read
 from catad.linear.families.reindex import StridedCopy, reshaped
+from catad.vector.shapes.split import piece
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 ARITY = 16  # partial results that one task combines
 FLAT = 64  # totals that one task scans
+KINDS = 4  # of parts of blocks, each of which needs a program
 Labels = Sequence["int | None"]
 """A label for each axis; None for an axis that is never cut."""
 LayLabelled = Callable[["Builder", "list[LocalWire]", Mapping[int, int]], "Sequence[LocalWire]"]
@@ -51,6 +53,62 @@ class Gathered(NamedTuple):
     nbytes: int
 
 
+def seen_by(array: Chunked, windows: Sequence[Window | None]) -> Read:
+    """A read of an array whose blocks are what windows have shown."""
+    seen = [None if w is None or w.dim is None else blocks_of(w.dim, n) for w, n in zip(windows, array.parts, strict=True)]
+    return Read(array, tuple(seen))
+
+
+def part_of_blocks(array: Chunked, windows: Sequence[Window | None], salt: int) -> Chunked | None:
+    """What windows show, where that is at each coordinate a part of its own block, which the task that makes it may take.
+
+    None where they show blocks, or parts of others, or parts so different that each would need a program.
+    """
+    source = array.source
+    if not isinstance(source, Local) or source.salt != salt or not source.grid:
+        return None
+    dims = source.writes[array.place]
+    seen = tuple([None if d is None else blocks_of(d, sizes) for d, sizes in zip(dims, array.parts, strict=True)])
+    if sorted([d for d in dims if d is not None]) != list(range(len(source.grid))):
+        return None
+    grid, notes = list(source.grid), list[Any]([None] * len(source.grid))
+    for d, sizes, window in zip(dims, array.parts, windows, strict=True):
+        if d is None or window is None or window.dim is None:
+            if d is not None or window is not None:
+                return None
+        elif window.ranges != ranges_of(sizes):
+            found = parts_within(ranges_of(sizes), window.ranges)
+            if found is None:
+                return None
+            grid[d], notes[d] = window.ranges.sizes, found
+    if not any(notes):
+        return None
+
+    def lay(b: Builder, wires: list[LocalWire], at: At) -> Sequence[LocalWire]:
+        (x,) = wires
+        for k, d in enumerate(dims):
+            note: Any = None if d is None else at.notes[d]
+            if note is not None:
+                x = piece(b, x, k, note[0], x.shape[k] - note[1])
+        return [x]
+
+    box = Local("part", tuple(grid), [Read(array, seen)], lay, notes, light=True, salt=salt)
+    parts = tuple([sizes if d is None else grid[d] for d, sizes in zip(dims, array.parts, strict=True)])
+    return box.result(Tensor([sum(sizes) for sizes in parts], array.space.dtype), dims, parts)
+
+
+def parts_within(blocks: Ranges, shown: Ranges) -> list[tuple[int, int]] | None:
+    """How many entries of each block come before what is shown of it, and after; None where more than blocks are shown."""
+    if len(shown.starts) != len(blocks.starts):
+        return None
+    found = []
+    for start, stop, a, b in zip(*blocks, *shown, strict=True):
+        if b > a and not start <= a <= b <= stop:
+            return None
+        found.append((a - start, stop - b) if b > a else (stop - start, 0))
+    return found if len(set(found)) <= KINDS else None
+
+
 class Plan:
     """Arrays in blocks under construction.
 
@@ -71,6 +129,7 @@ class Plan:
         self.salt = 0  # not 0 inside what is computed again on purpose
         self.salts = 0  # that were given
         self._again: dict[tuple[int, int, Any], tuple[Local, Chunked | None]] = {}
+        self._parts: dict[tuple[Chunked, Any, int], Chunked | None] = {}
 
     def within(self) -> Plan:
         """A plan for what is a part of this one, until `takes` says that it is."""
@@ -97,9 +156,12 @@ class Plan:
         ):
             again = make(tuple([None if w is None else w.ranges for w in own]))
             if again is not None:
-                seen = [w if w is None or w.dim is None else blocks_of(w.dim, n) for w, n in zip(own, again.parts, strict=True)]
-                return Read(again, tuple([None if w is not None and w.dim is None else w for w in seen]))
-        return Read(array, own)
+                return seen_by(again, own)
+        key = array, tuple([None if w is None else w.ranges for w in own]), self.salt
+        if key not in self._parts:
+            self._parts[key] = part_of_blocks(array, own, self.salt)
+        part = self._parts[key]
+        return Read(array, own) if part is None else seen_by(part, own)
 
     # -- boxes with labels
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from catad.chunks.wires import Argument, Chunked, Joined, Local, Read, seen_from
+from catad.chunks.wires import Chunked, Joined, Local, Read, seen_from
 
 SMALL = 4096  # entries of arrays without blocks up to which each task computes them itself by light boxes
 FEW = 64  # the same for other boxes
+MORE = 1.25  # times the entries of a stored result that are read for computing it again
 READS = 4  # times the entries of a result that are read for computing it again
 
 Counts = tuple[int, ...]  # of the blocks along each dimension of a grid
@@ -31,10 +32,13 @@ class Node(NamedTuple):
 
 
 class Region:
-    """Some local boxes, in the order in which they run: `reads` come from outside, `results` are read outside."""
+    """Some local boxes, in the order in which they run: `reads` come from outside, `results` are read outside.
+
+    The last results, as many as `together` says, are small ones that tasks give in one tuple beside the others.
+    """
 
     def __init__(self, counts: Counts, level: int) -> None:
-        self.counts, self.level = counts, level
+        self.counts, self.level, self.together = counts, level, 0
         self.nodes: dict[Node, None] = {}
         self.reads: dict[Read, None] = {}
         self.results: dict[tuple[Local, int], int] = {}
@@ -224,7 +228,7 @@ def _fill(region: Region, asked: list[Local], own: dict[Local, Region], light: _
             else:
                 outside[read] = inside
     for read, inside in outside.items():
-        found = _cone(inside, rank, reads, nodes, light)
+        found = _cone(inside, MORE * _shown(read), rank, reads, nodes, light)
         if found is None:
             reads[read] = None
         else:
@@ -240,15 +244,14 @@ def _fill(region: Region, asked: list[Local], own: dict[Local, Region], light: _
 
 
 def _cone(
-    node: Node, rank: int, reads: dict[Read, None], nodes: dict[Node, None], light: _Light
+    node: Node, most: float, rank: int, reads: dict[Read, None], nodes: dict[Node, None], light: _Light
 ) -> tuple[list[Node], list[Read]] | None:
     """The boxes that compute what is read again, and what they read besides.
 
-    None where they are not light, or read more of other arrays than a region reads anyway than what they make, or of arguments.
+    None where they are not light, or a task reads more than `most` bytes of arrays that it does not read anyway.
     """
     cone: dict[Node, None] = {}
     more: dict[Read, None] = {}
-    made = node.box.spaces[0].nbytes
     stack = [node]
     while stack:
         node = stack.pop()
@@ -259,12 +262,18 @@ def _cone(
         cone[node] = None
         for read in node.reads():
             inside = light.inside(read, node.box.salt, rank)
-            if inside is not None and inside.box in light.boxes:
+            if inside is not None and (inside.box in light.boxes or inside in nodes):
                 stack.append(inside)
             elif read not in reads:
                 more[read] = None
     known = {read.array for read in reads}
-    arrays = {read.array for read in more} - known
-    if any(isinstance(array.source, Argument) for array in arrays) or sum([array.nbytes for array in arrays]) > made:
-        return None
-    return list(cone), list(more)
+    new = {read.array: _shown(read) for read in more if read.array not in known}
+    return None if sum(new.values()) > most else (list(cone), list(more))
+
+
+def _shown(read: Read) -> float:
+    """The bytes that a task reads on average."""
+    nbytes = float(read.array.space.dtype.itemsize)
+    for n, window in zip(read.array.shape, read.windows, strict=True):
+        nbytes *= n if window is None else sum(window.ranges.sizes) / len(window.ranges.starts)
+    return nbytes

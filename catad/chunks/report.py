@@ -13,7 +13,7 @@ from catad.category.terms import D
 from catad.chunks.engine import IN_BLOCKS, InBlocks, Planned
 from catad.chunks.exchanges import Exchange, exchange
 from catad.chunks.leaves import edges_of
-from catad.chunks.lowering import Lowered, is_small_part
+from catad.chunks.lowering import Lowered, is_packed, is_small_part
 from catad.chunks.parts import Parts, numblocks
 from catad.chunks.plan import Whole
 from catad.chunks.regions import made_by
@@ -120,11 +120,16 @@ def _handed(planned: Planned) -> Iterator[tuple[Any, ...]]:
             own = made_by(result)
             if len(own) > 1 or len(made[own[0]].results) > 1:
                 yield from [(*own[0], k) for k in range(math.prod(numblocks(result.parts)))]
+            for key in own:
+                if is_packed(made[key], *key):
+                    yield from [(made[key], k) for k in range(made[key].tasks)]
     for one in planned.regions:
         for read in one.region.reads:
             if exchange(read).kind != "block":
                 for key in made_by(read.array):
-                    if is_small_part(made[key], *key):
+                    if is_packed(made[key], *key):
+                        yield from [(made[key], k) for k in range(made[key].tasks)]
+                    elif is_small_part(made[key], *key):
                         yield from [(*key, k) for k in range(made[key].tasks)]
         for array, edges in edges_of(one.reads, one.region.counts).items():
             yield from [(array, k, tuple(own)) for k, own in edges.items()]

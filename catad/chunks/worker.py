@@ -36,11 +36,12 @@ class Gathered(NamedTuple):
 class RegionProgram:
     """The program of a region for blocks of some sizes. It is pickled as its wiring, and a process makes each program once.
 
-    `axes` are the dimensions of the region along which the axes of its first array are cut: so people number its tasks.
+    `axes` are the dimensions of the region along which the axes of its first array are cut: so people number its tasks. The last
+    results, as many as `together` says, are one tuple beside the others.
     """
 
-    def __init__(self, wiring: Wiring, engine: str, name: str, axes: tuple[int | None, ...]) -> None:
-        self.wiring, self.engine, self.name, self.axes = wiring, engine, name, axes
+    def __init__(self, wiring: Wiring, engine: str, name: str, axes: tuple[int | None, ...], together: int = 0) -> None:
+        self.wiring, self.engine, self.name, self.axes, self.together = wiring, engine, name, axes, together
         self._program: Program | None = None
 
     def program(self, xp: Any) -> Program:
@@ -57,7 +58,7 @@ class RegionProgram:
     @cached_property
     def payload(self) -> tuple[str, bytes]:
         """A digest, and the wiring as bytes."""
-        return sent(self.wiring, self.engine, self.name, self.axes)
+        return sent(self.wiring, self.engine, self.name, self.axes, self.together)
 
     def chunk(self, at: tuple[int, ...]) -> tuple[int, ...]:
         """The number of the chunk at a coordinate."""
@@ -132,6 +133,9 @@ class RunRegion:
             if self.checks:
                 ready.check(xp, leaves)
             made = ready(xp, leaves)
+        if program.together:
+            apart = len(made) - program.together
+            return *made[:apart], tuple(made[apart:])
         return made[0] if len(made) == 1 else tuple(made)
 
 
@@ -175,7 +179,8 @@ def _leaf(leaf: Any, args: Sequence[Any]) -> Any:
     if isinstance(leaf, int):
         return args[leaf]
     if not isinstance(leaf, Gathered):
-        return args[leaf[0]][leaf[1]]
+        found, item = args[leaf[0]], leaf[1]
+        return found[item] if isinstance(item, int) else found[item[0]][item[1]]
     each = []
     for one, slices in zip(leaf.found, itertools.product(*leaf.slices), strict=True):
         array = _leaf(one, args)

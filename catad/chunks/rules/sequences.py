@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catad.category.spaces import Tensor
-from catad.chunks.parts import Sizes, Window, blocks_of
-from catad.chunks.plan import Labels, Plan
-from catad.chunks.rules.moves import backwards
-from catad.chunks.wires import At, Chunked, Local
+from catad.chunks.parts import Ranges, Sizes, Window, blocks_of, ranges_of
+from catad.chunks.plan import Labels, Plan, parts_within
+from catad.chunks.rules.moves import backwards, remembering
+from catad.chunks.wires import Again, At, Chunked, Local, Read
 from catad.linear.families.reindex import StridedCopy, along, moved_along, reshaped
 from catad.linear.families.reindex import axis as ap
 from catad.scalar import apply, const, param
 from catad.vector.pointwise.generate import Iota
 from catad.vector.pointwise.map import mapped
+from catad.vector.shapes.shape import Concatenate
+from catad.vector.shapes.split import piece
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
@@ -32,6 +34,8 @@ class Here(NamedTuple):
 
 LayHere = Callable[["Builder", "list[Wire]", "list[Wire]", Here], "Sequence[Wire]"]
 """Lays out a block on its wires and those of what stands before it, which have size 1 along the axis of the steps."""
+LayStates = Callable[["Builder", "list[Wire]"], "Sequence[Wire]"]
+"""Makes the states that a block starts from, of size 1 along the axis of the steps, of what stands before it."""
 
 
 def block_sizes(plan: Plan, ins: Sequence[tuple[Chunked, Labels]], label: int) -> Sizes:
@@ -126,7 +130,7 @@ def one_later(
     axis: int,
     carried: Sequence[Chunked],
     sizes: Sizes,
-    state: Callable[[Builder, list[Wire]], Sequence[Wire]],
+    state: LayStates,
     reverse: bool = False,
 ) -> None:
     """Note that each block of some states, moved one step later, begins with the state that the block has started from.
@@ -156,3 +160,48 @@ def one_later(
 
     for k, x in enumerate(states):
         plan.moved[backwards(plan, x, axis) if reverse else x] = partial(moved_later, k=k)
+        if not reverse:
+            x.again = x.recut = _ranges_before(plan, x, axis, carried, state, k)
+
+
+def _ranges_before(plan: Plan, x: Chunked, axis: int, carried: Sequence[Chunked], state: LayStates, number: int) -> Again:
+    """What makes ranges of states that begin one step before blocks: that step is what the block has started from."""
+    box, blocks = x.source, ranges_of(x.parts[axis])
+    assert isinstance(box, Local)
+    dims, follow = box.writes[x.place], follows(blocks.sizes)
+    to = dims[axis]
+    seen = [None if d is None else blocks_of(d, sizes) for d, sizes in zip(dims, x.parts, strict=True)]
+    rest = (axis, *[k for k in range(x.ndim) if k != axis])
+    assert to is not None
+    first = blocks_of(to, (1,) * len(follow))
+    reads = [Read(x, tuple(seen)), *[plan.read(own, [first, *[seen[k] for k in rest[1:]]]) for own in carried]]
+
+    def lay(b: Builder, wires: list[Wire], at: At) -> Sequence[Wire]:
+        note: Any = at.notes[to]
+        takes, start, stop = note
+        own = piece(b, wires[0], axis, start, wires[0].shape[axis] - stop)
+        if not takes:
+            return [own]
+        before = state(b, [_beside(b, w, rest, axis) for w in wires[1:]])[number]
+        return b.add(Concatenate(axis, 2), before, own)
+
+    def again(asked: tuple[Ranges | None, ...]) -> Chunked | None:
+        for k, (own, sizes) in enumerate(zip(asked, x.parts, strict=True)):
+            if k != axis and (len(sizes) > 1 if own is None else own != ranges_of(sizes)):
+                return None
+        shown = asked[axis]
+        if shown is None or plan.salt != box.salt or len(shown.starts) != len(follow):
+            return None
+        takes = [found and a == start - 1 < b for a, b, start, found in zip(*shown, blocks.starts, follow, strict=True)]
+        inside = Ranges(tuple([a + one for a, one in zip(shown.starts, takes, strict=True)]), shown.stops)
+        within = parts_within(blocks, inside)
+        if within is None or not any(takes):
+            return None
+        notes = [(one, *ends) for one, ends in zip(takes, within, strict=True)]
+        grid = tuple([shown.sizes if d == to else sizes for d, sizes in enumerate(box.grid)])
+        each = [notes if d == to else None for d in range(len(grid))]
+        later = Local("states before steps", grid, reads, lay, each, light=True, salt=plan.salt)
+        parts = (*x.parts[:axis], shown.sizes, *x.parts[axis + 1 :])
+        return later.result(Tensor([sum(sizes) for sizes in parts], x.space.dtype), dims, parts)
+
+    return remembering(plan, again)
