@@ -108,11 +108,11 @@ def known(array: Any) -> Any:
 
 def cut_as_argument(result: Chunked, arguments: Sequence[Chunked]) -> Chunked:
     """A result in the parts of an argument of its shape, such as a gradient in those of its point, where that costs nothing."""
-    if result.again is not None:
+    if result.recut is not None:
         for array in arguments:
             if array.shape == result.shape and array.is_cut and array.parts != result.parts:
                 ranges = tuple([ranges_of(sizes) if len(sizes) > 1 else None for sizes in array.parts])
-                return result.again(ranges) or result
+                return result.recut(ranges) or result
     return result
 
 

@@ -16,11 +16,12 @@ import numpy as np
 from catad.category.spaces import Product, Tensor
 from catad.category.wiring import Builder, Wiring
 from catad.chunks.exchanges import exchange
-from catad.chunks.parts import Piece, Ranges, numblocks, pieces, ranges_of
+from catad.chunks.leaves import Edges, Leaves, Slices, edges_of
+from catad.chunks.parts import numblocks, ranges_of
 from catad.chunks.regions import Node, Region, made_by
 from catad.chunks.tasks import Ref, Tasks
 from catad.chunks.wires import Argument, At, Chunked, Joined, Local, Read, seen_from
-from catad.chunks.worker import Gathered, RegionProgram, RunRegion
+from catad.chunks.worker import Gathered, RegionProgram, RunRegion, cut_edges
 from catad.errors.places import users_call
 
 LIGHT = 1 << 16  # bytes that a task may hold beside what it reads
@@ -39,6 +40,7 @@ class Blocks:
         self._passes: dict[int, int] = {}  # the level that reads an argument first
         self._again: dict[tuple[int, int], Sequence[Block] | None] = {}
         self._of: dict[tuple[Local, int], Sequence[Block]] = {}
+        self._edges: dict[Any, Ref] = {}
 
     def give(self, region: Region, box: Local, place: int, blocks: Sequence[Block]) -> None:
         """Note where the blocks of a result of a region are."""
@@ -75,6 +77,14 @@ class Blocks:
             self._apart[array] = found
         return found
 
+    def edges(self, block: Block, slices: Sequence[Any], array: Chunked, k: int) -> Ref:
+        """The task that cuts edges of block number k of an array."""
+        key = id(block[0]), block[1], slices
+        if key not in self._edges:
+            at = tuple([int(c) for c in np.unravel_index(k, numblocks(array.parts))])
+            self._edges[key] = self.tasks.task("edges", at, cut_edges, [slices, block[1], block[0]])
+        return self._edges[key]
+
     def _found(self, array: Chunked) -> Sequence[Block]:
         source = array.source
         if isinstance(source, Argument):
@@ -106,7 +116,7 @@ class Lowered(NamedTuple):
     """What a region reads at each coordinate along each dimension of its grid, looked up once."""
 
     region: Region
-    reads: tuple[Read, ...]
+    reads: tuple[Leaves, ...]
     offsets: tuple[tuple[int, tuple[int, ...]], ...]
     classes: tuple[tuple[int, ...], ...]  # for each dimension, a number for each coordinate: equal ones have equal layouts
     layout: int  # regions with equal numbers have equal layouts in equal classes: those of the steps of a loop
@@ -114,16 +124,16 @@ class Lowered(NamedTuple):
 
 def lowered(region: Region, layouts: dict[Hashable, int]) -> Lowered:
     """A region with the classes of its coordinates; `layouts` numbers what is laid out alike."""
-    reads = tuple(region.reads)
+    reads = tuple([Leaves(read) for read in region.reads])
     offsets = tuple([(node.dims[d], each) for node in region.nodes for d, each in node.box.offsets])
     classes = tuple([_classes(region, reads, d) for d in range(len(region.counts))])
     layout = layouts.setdefault(_layout(region, reads), len(layouts))
     return Lowered(region, reads, offsets, classes, layout)
 
 
-def _layout(region: Region, reads: Sequence[Read]) -> Hashable:
+def _layout(region: Region, reads: Sequence[Leaves]) -> Hashable:
     """What the wirings of a region follow from, and nothing by which steps of a loop differ."""
-    number = {read: k for k, read in enumerate(reads)}
+    number = {one.read: k for k, one in enumerate(reads)}
     at = {node: k for k, node in enumerate(region.nodes)}
     nodes = []
     for node in at:
@@ -133,12 +143,12 @@ def _layout(region: Region, reads: Sequence[Read]) -> Hashable:
         nodes.append((box.lay, box.grid, box.notes, node.dims, tuple([d for d, _ in box.offsets]), tuple(ins), tuple(made)))
     dims = tuple(range(len(region.counts)))
     results = tuple([(at[Node(box, dims)], place) for box, place in region.results])
-    return tuple([_seen(read) for read in reads]), tuple(nodes), results, region.name
+    return tuple([_seen(one) for one in reads]), tuple(nodes), results, region.name
 
 
-def _seen(read: Read) -> Hashable:
-    windows = [None if w is None else (w.dim, w.ranges.sizes) for w in read.windows]
-    return read.array.shape, read.array.space.dtype, tuple(windows)
+def _seen(one: Leaves) -> Hashable:
+    array = one.read.array
+    return array.shape, array.space.dtype, tuple(one.dims), tuple([tuple(own) for own in one.facts]), one.split
 
 
 def _made_by(read: Read) -> Node:
@@ -148,12 +158,8 @@ def _made_by(read: Read) -> Node:
     return Node(source, dims)
 
 
-def _classes(region: Region, reads: Sequence[Read], d: int) -> tuple[int, ...]:
-    facts: list[Any] = []
-    for read in reads:
-        for window in read.windows:
-            if window is not None and window.dim == d:
-                facts.append(window.ranges.sizes)
+def _classes(region: Region, reads: Sequence[Leaves], d: int) -> tuple[int, ...]:
+    facts: list[Any] = [own for read in reads for dim, own in zip(read.dims, read.facts, strict=True) if dim == d]
     for box, dims in region.nodes:
         for own, sizes, notes in zip(dims, box.grid, box.notes, strict=True):
             if own == d:
@@ -166,9 +172,11 @@ def wiring_at(one: Lowered, at: tuple[int, ...]) -> Wiring:
     """The wiring of a region at a coordinate."""
     region = one.region
     b = Builder()
-    spaces = [Tensor(read.shape(at), read.array.space.dtype) for read in one.reads]
-    inputs = [b.wire(space) for space in spaces]
-    known = dict(zip(one.reads, inputs, strict=True))
+    inputs: list[Any] = []
+    known: dict[Read, Any] = {}
+    for leaves in one.reads:
+        own_inputs, known[leaves.read] = leaves.wire(b, at)
+        inputs += own_inputs
     offsets = iter([b.wire(Tensor((), np.int64)) for _ in one.offsets])
     made: dict[tuple[Node, int], Any] = {}
     numbers: list[Any] = []
@@ -204,7 +212,8 @@ class Runner:
     def run(self, one: Lowered) -> None:
         """All tasks of a region; their results are known to `blocks` then."""
         region = one.region
-        along = [_Along(read, self.blocks, region.level) for read in one.reads]
+        edges = edges_of(one.reads, region.counts)
+        along = [_Along(read, self.blocks, region.level, edges.get(read.read.array, {})) for read in one.reads]
         many, name = len(region.results) > 1, region.name
         given: list[list[Block]] = [[] for _ in region.results]
         counts = [range(n) for n in region.counts]
@@ -215,7 +224,7 @@ class Runner:
             program = self._program(one, at)
             args: list[Any] = []
             places: dict[Any, int] = {}
-            leaves = [reader.leaf(at, args, places) for reader in along]
+            leaves = [leaf for reader in along for leaf in reader.leaves(at, args, places)]
             plain = all(type(leaf) is int for leaf in leaves) and leaves == list(range(len(args)))
             numbers = [offsets[at[d]] for d, offsets in one.offsets]
             spec = None if plain else tuple(leaves)
@@ -272,34 +281,34 @@ def _in_order(blocks: list[Block], counts: Sequence[int], dims: Sequence[int | N
 class _Along:
     """The blocks that a read shows at each coordinate."""
 
-    def __init__(self, read: Read, blocks: Blocks, level: int) -> None:
-        self.read = read
-        self.blocks = blocks.at_level(read.array, level)
-        counts = numblocks(read.array.parts)
-        self.strides = [math.prod(counts[k + 1 :]) for k in range(len(counts))]
-        self.dims = [None if window is None else window.dim for window in read.windows]
-        self.pieces: list[list[tuple[Piece, ...]]] = []
-        for n, sizes, window in zip(read.array.shape, read.array.parts, read.windows, strict=True):
-            self.pieces.append(pieces(sizes, Ranges((0,), (n,)) if window is None else window.ranges))
-        self.simple = all(len(own) == 1 and own[0].whole for axis in self.pieces for own in axis)
-        if exchange(read).kind != "block":
-            self.blocks = blocks.apart(read.array)
+    def __init__(self, read: Leaves, blocks: Blocks, level: int, wanted: Edges) -> None:
+        self.shown, array = read, read.read.array
+        self.blocks = blocks.at_level(array, level)
+        self.wanted = wanted
+        self.edges = {k: blocks.edges(self.blocks[k], tuple(own), array, k) for k, own in wanted.items()}
+        if exchange(read.read).kind != "block":
+            self.blocks = blocks.apart(array)
         self.specs: dict[Any, Any] = {}
 
-    def leaf(self, at: tuple[int, ...], args: list[Any], places: dict[Any, int]) -> Any:
+    def leaves(self, at: tuple[int, ...], args: list[Any], places: dict[Any, int]) -> Sequence[Any]:
         """How the task finds what is read among its arguments, which are added where they are not there yet."""
-        if self.simple:
-            k = 0
-            for dim, stride, axis in zip(self.dims, self.strides, self.pieces, strict=True):
-                k += stride * axis[0 if dim is None else at[dim]][0].block
-            return _place(self.blocks[k], args, places)
-        own = [axis[0 if dim is None else at[dim]] for dim, axis in zip(self.dims, self.pieces, strict=True)]
-        slices = tuple([tuple([None if p.whole else (p.start, p.stop) for p in axis]) for axis in own])
-        found = []
-        for each in itertools.product(*own):
-            k = sum([stride * p.block for stride, p in zip(self.strides, each, strict=True)])
-            found.append(_place(self.blocks[k], args, places))
-        spec = Gathered(tuple([len(axis) for axis in own]), slices, tuple(found))
+        if 0 in self.shown.read.shape(at):
+            return ()
+        found: list[tuple[Any, Slices]] = []
+        for block, slices in self.shown.shown(at):
+            edge = self.wanted.get(block, {}).get(slices)
+            if edge is not None:
+                found.append((_place((self.edges[block], edge), args, places), (None,) * len(slices)))
+            else:
+                found.append((_place(self.blocks[block], args, places), slices))
+        if self.shown.split or self.shown.simple:
+            return [self._spec((1,) * len(own), tuple([(s,) for s in own]), (leaf,)) if any(own) else leaf for leaf, own in found]
+        axes = self.shown.at(at)
+        each = tuple([tuple([None if p.whole else (p.start, p.stop) for p in axis]) for axis in axes])
+        return [self._spec(tuple([len(axis) for axis in axes]), each, tuple([leaf for leaf, _ in found]))]
+
+    def _spec(self, counts: Any, slices: Any, leaves: Any) -> Any:
+        spec = Gathered(counts, slices, leaves)
         return self.specs.setdefault(spec, spec)
 
 

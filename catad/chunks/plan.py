@@ -20,7 +20,7 @@ from catad.category.constant import Constant
 from catad.category.spaces import Tensor
 from catad.chunks import options
 from catad.chunks.parts import Ranges, Sizes, Window, blocks_of, ranges_of, uncut
-from catad.chunks.wires import At, Chunked, Local, Read
+from catad.chunks.wires import ANY, COMPUTED, FREE, STORED, At, Chunked, Local, Read
 from catad.linear.families.reindex import StridedCopy, reshaped
 
 if TYPE_CHECKING:
@@ -90,11 +90,12 @@ class Plan:
     def read(self, array: Chunked, windows: Sequence[Window | None]) -> Read:
         """A read of windows; where they show no blocks of the array, and it can be made again as they show it, of that."""
         own = tuple(windows)
-        if array.again is not None and any(
+        make = array.recut if array.sole else array.again
+        if make is not None and any(
             len(sizes) > 1 if w is None else w.dim is None or w.ranges != ranges_of(sizes)
             for w, sizes in zip(own, array.parts, strict=True)
         ):
-            again = array.again(tuple([None if w is None else w.ranges for w in own]))
+            again = make(tuple([None if w is None else w.ranges for w in own]))
             if again is not None:
                 seen = [w if w is None or w.dim is None else blocks_of(w.dim, n) for w, n in zip(own, again.parts, strict=True)]
                 return Read(again, tuple([None if w is not None and w.dim is None else w for w in seen]))
@@ -111,13 +112,15 @@ class Plan:
         whole: Sequence[int] = (),
         wanted: Mapping[int, Ranges | None] | None = None,
         light: bool = False,
+        cheap: int = FREE,
         starts: Sequence[int] = (),
     ) -> tuple[list[Chunked], int]:
         """A box that is local along its labels, but for those that are `whole`.
 
         Cut labels that a result lacks give it leading axes, with one entry for each block: the partial results. The second
-        result is how many such axes there are. `lay` is given the wires that are read, and then for each label of `starts` where
-        the block begins along it.
+        result is how many such axes there are. What is `cheap` is rather made again, of other ranges of what is STORED or
+        MOVED, than stored itself and read in these. `lay` is given the wires that are read, and then for each label of
+        `starts` where the block begins along it.
         """
         cuts = self.cuts(ins, whole, wanted or {})
         sizes = {k: n for x, labels in ins for n, k in zip(x.shape, labels, strict=True) if k is not None}
@@ -129,7 +132,7 @@ class Plan:
         grid = tuple([cuts[label].sizes for label in order])
         windows = fixed | {label: Window(dim[label], cuts[label]) for label in order}
         reads = [self.read(x, [windows.get(k) for k in labels]) for x, labels in ins]  # type: ignore[arg-type]
-        self._note_gathered(name, reads)
+        self.note_gathered(name, reads)
         summed = [label for label in order if all(label not in labels for _, labels in outs)]
         assert all(label in summed or label in labels for _, labels in outs for label in order), f"{name}: results cut alike"
 
@@ -145,6 +148,9 @@ class Plan:
 
         offsets = [(dim[label], cuts[label].starts) for label in moving]
         box = Local(name, grid, reads, lay_local, offsets=offsets, light=light, salt=self.salt)
+        need = max([x.reach for x, _ in ins if x.is_cut], default=FREE)
+        reach = FREE if need == FREE else COMPUTED if cheap >= need else STORED
+        what = name, ins, outs, lay, whole, light, cheap, starts
         made = []
         for place, (space, labels) in enumerate(outs):
             own = [None if k is None else dim.get(k) for k in labels]
@@ -154,16 +160,21 @@ class Plan:
             wide = Tensor([sum(sizes) for sizes in parts], space.dtype)
 
             def again(ranges: tuple[Ranges | None, ...], place: int = place, labels: Labels = labels) -> Chunked | None:
-                return self._labelled_again(box, (name, ins, outs, lay, whole, light, starts), place, labels, cuts, ranges)
+                return self._labelled_again(box, what, place, labels, cuts, ranges, cheap)
+
+            def recut(ranges: tuple[Ranges | None, ...], place: int = place, labels: Labels = labels) -> Chunked | None:
+                return self._labelled_again(box, what, place, labels, cuts, ranges, ANY)
 
             made.append(box.result(wide, [*[dim[label] for label in summed], *own], parts, None if summed else again))
+            made[-1].recut = None if summed else recut
+            made[-1].reach = reach
         return made, len(summed)
 
-    def _note_gathered(self, name: str, reads: Sequence[Read]) -> None:
+    def note_gathered(self, name: str, reads: Sequence[Read]) -> None:
         """Note what tasks read of cut axes as a whole; raises `EngineError` where that is more than the limit of whole arrays."""
         nbytes = 0
         for array, windows in reads:
-            if any(len(own) > 1 and (w is None or w.dim is None) for own, w in zip(array.parts, windows, strict=True)):
+            if any(len(own) > 1 and self._is_gathered(own, w) for own, w in zip(array.parts, windows, strict=True)):
                 sizes = [n if w is None else max(w.ranges.sizes) for n, w in zip(array.shape, windows, strict=True)]
                 nbytes += math.prod(sizes) * array.space.dtype.itemsize
         if nbytes:
@@ -171,18 +182,31 @@ class Plan:
             if nbytes > options.whole_limit():
                 raise errors.EngineError(errors.gathers(name, nbytes, options.whole_limit()))
 
+    @staticmethod
+    def _is_gathered(sizes: Sizes, window: Window | None) -> bool:
+        """Whether every task reads the same blocks, of which there are several."""
+        return window is None or (window.dim is None and window.ranges.sizes[0] > max(sizes))
+
     def cuts(
         self, ins: Sequence[tuple[Chunked, Labels]], whole: Sequence[int], wanted: Mapping[int, Ranges | None]
     ) -> dict[int, Ranges]:
-        """How labels are cut: as those wish who read the results, else as moves the fewest bytes; as the largest array does."""
-        found: dict[int, dict[Ranges, None]] = {}
-        for x, labels in sorted(ins, key=lambda one: -one[0].nbytes):
+        """How labels are cut: as those wish who read the results, else so that the fewest bytes move.
+
+        Of several such ways it is that of the largest array, a stored one first; of arrays that are made in any blocks, such as
+        slices beside each other, that of the one in the middle.
+        """
+        found: dict[int, list[tuple[tuple[int, bool], Ranges]]] = {}
+        for x, labels in ins:
             for sizes, label in zip(x.parts, labels, strict=True):
                 if label is not None and label not in whole and label not in wanted and len(sizes) > 1:
-                    found.setdefault(label, {})[ranges_of(sizes)] = None
+                    found.setdefault(label, []).append(((-x.nbytes, x.again is not None), ranges_of(sizes)))
         cuts = dict(wanted)
-        for label, ways in found.items():
-            cuts[label] = min(ways, key=lambda ranges: self._moved(ins, label, ranges)) if len(ways) > 1 else next(iter(ways))
+        for label, each in found.items():
+            first = min([rank for rank, _ in each])
+            own = [ranges for rank, ranges in each if rank == first]
+            best = sorted(own)[(len(own) - 1) // 2] if first[1] else own[0]
+            ways = dict.fromkeys([best, *[ranges for _, ranges in sorted(each, key=lambda one: one[0])]])
+            cuts[label] = min(ways, key=lambda ranges: self._moved(ins, label, ranges)) if len(ways) > 1 else best
         return {label: ranges for label, ranges in cuts.items() if ranges is not None}
 
     @staticmethod
@@ -197,19 +221,26 @@ class Plan:
         return moved
 
     def _labelled_again(
-        self, box: Local, what: Any, place: int, labels: Labels, cuts: Mapping[int, Ranges], ranges: tuple[Ranges | None, ...]
+        self,
+        box: Local,
+        what: Any,
+        place: int,
+        labels: Labels,
+        cuts: Mapping[int, Ranges],
+        ranges: tuple[Ranges | None, ...],
+        most: int,
     ) -> Chunked | None:
-        """Ranges of a result, where no argument that stays in its own parts is cut along the labels in question."""
-        key = id(box), place, ranges
+        """Ranges of a result, where the arguments that are cut along the labels in question may be read in these."""
+        key = id(box), place, (ranges, most)
         if key in self._again:
             return self._again[key][1]
-        name, ins, outs, lay, whole, light, starts = what
+        name, ins, outs, lay, whole, light, cheap, starts = what
         found = None
         wanted = self._wanted(labels, ranges, whole)
         if wanted is not None and box.salt == self.salt:
             changed = {k: r for k, r in wanted.items() if r != cuts.get(k)}
-            if all(self._gives(x, own, changed, cuts) for x, own in ins):
-                found = self.labelled(name, ins, outs, lay, whole, {**cuts, **changed}, light, starts)[0][place]
+            if all(self._gives(x, own, changed, cuts, most) for x, own in ins):
+                found = self.labelled(name, ins, outs, lay, whole, {**cuts, **changed}, light, cheap, starts)[0][place]
         self._again[key] = (box, found)
         return found
 
@@ -226,12 +257,17 @@ class Plan:
         return wanted
 
     @staticmethod
-    def _gives(x: Chunked, labels: Labels, changed: Mapping[int, Ranges | None], cuts: Mapping[int, Ranges]) -> bool:
-        """Whether an argument can be read in other ranges without reading other blocks."""
+    def _gives(
+        x: Chunked, labels: Labels, changed: Mapping[int, Ranges | None], cuts: Mapping[int, Ranges], most: int
+    ) -> bool:
+        """Whether an argument may be read in other ranges: of what is free, or of `most`."""
         if not any(k in changed and len(sizes) > 1 for sizes, k in zip(x.parts, labels, strict=True)):
             return True
         ranges = [None if k is None else changed[k] if k in changed else cuts.get(k) for k in labels]
-        return x.again is not None and x.again(tuple(ranges)) is not None
+        make = x.recut if x.sole else x.again
+        if make is not None and (x.sole or x.reach <= max(STORED, most)) and make(tuple(ranges)) is not None:
+            return True
+        return (x.reach <= most and x.reach <= STORED) or most == ANY
 
     # -- exchanges
 

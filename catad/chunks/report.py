@@ -12,6 +12,7 @@ from catad.category.points import point_of
 from catad.category.terms import D
 from catad.chunks.engine import IN_BLOCKS, InBlocks, Planned
 from catad.chunks.exchanges import Exchange, exchange
+from catad.chunks.leaves import edges_of
 from catad.chunks.lowering import Lowered, is_small_part
 from catad.chunks.parts import Parts, numblocks
 from catad.chunks.plan import Whole
@@ -112,7 +113,7 @@ def _stage(one: Lowered) -> Stage:
 
 
 def _handed(planned: Planned) -> Iterator[tuple[Any, ...]]:
-    """The tasks that take results out of tuples, or join arrays."""
+    """The tasks that take results out of tuples, join arrays, or cut edges."""
     made = {key: one.region for one in planned.regions for key in one.region.results}
     for result in planned.results:
         if not isinstance(result.source, Argument):
@@ -120,11 +121,13 @@ def _handed(planned: Planned) -> Iterator[tuple[Any, ...]]:
             if len(own) > 1 or len(made[own[0]].results) > 1:
                 yield from [(*own[0], k) for k in range(math.prod(numblocks(result.parts)))]
     for one in planned.regions:
-        for read in one.reads:
+        for read in one.region.reads:
             if exchange(read).kind != "block":
                 for key in made_by(read.array):
                     if is_small_part(made[key], *key):
                         yield from [(*key, k) for k in range(made[key].tasks)]
+        for array, edges in edges_of(one.reads, one.region.counts).items():
+            yield from [(array, k, tuple(own)) for k, own in edges.items()]
 
 
 def _lines(plan: ChunkPlan) -> list[str]:

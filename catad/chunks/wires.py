@@ -17,17 +17,32 @@ if TYPE_CHECKING:
     from catad.category.wiring import Wire as LocalWire
 
 Again = Callable[[tuple["Ranges | None", ...]], "Chunked | None"]
-"""What makes ranges of an array again (None: a whole axis) as the blocks of one, without reading others; None where it cannot."""
+"""What makes ranges of an array again (None: a whole axis) as the blocks of one; None where it cannot."""
+
+
+FREE, STORED, MOVED, COMPUTED, ANY = range(5)
+"""What ranges of an array that are not its blocks are made of: of nothing that is cut, of blocks that are stored, of such moved
+elsewhere, or by computing again from these."""
 
 
 class Chunked:
-    """An array of a plan: its space, its parts, and what makes it: a `Local` box, an `Argument`, or `Joined` arrays."""
+    """An array of a plan: its space, its parts, and what makes it: a `Local` box, an `Argument`, or `Joined` arrays.
 
-    __slots__ = ("again", "parts", "place", "source", "space")
+    `again` makes ranges for one of several readers, `recut` for the only one, which an array is made for if it is `sole`. Of
+    what these are made says `reach`.
+    """
+
+    __slots__ = ("again", "parts", "place", "reach", "recut", "sole", "source", "space")
 
     def __init__(self, space: Tensor, parts: Parts, source: Local | Argument | Joined, place: int = 0, again: Any = None) -> None:
         self.space, self.parts, self.source, self.place = space, parts, source, place
         self.again: Again | None = again
+        self.recut: Again | None = again
+        self.sole = False
+        self.reach = STORED
+        if again is not None:
+            read = [one.array.reach for one in source.reads if one.array.is_cut] if isinstance(source, Local) else [STORED]
+            self.reach = max(MOVED, *read) if max(read, default=FREE) > FREE else FREE
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -98,11 +113,11 @@ class Local:
 
     `grid[d]` are sizes along dimension d, which `lay` may ask for; `notes[d]` are facts for each coordinate along it, on which
     the layout depends, too. `offsets` are (dimension, an integer for each coordinate along it): arguments, so that no layout
-    depends on them. `light` says that computing a result again costs no more than reading it, `stored` that one task computes a
-    block of it, and no other, however small it is.
+    depends on them. `light` says that computing a result again costs no more than reading it, `moves` that nothing is computed,
+    `stored` that only one task computes a block of it, however small it is.
     """
 
-    __slots__ = ("grid", "lay", "light", "name", "notes", "offsets", "reads", "salt", "spaces", "stored", "writes")
+    __slots__ = ("grid", "lay", "light", "moves", "name", "notes", "offsets", "reads", "salt", "spaces", "stored", "writes")
 
     def __init__(
         self,
@@ -115,9 +130,10 @@ class Local:
         light: bool = False,
         salt: int = 0,
         stored: bool = False,
+        moves: bool = False,
     ) -> None:
         self.name, self.grid, self.reads, self.lay, self.light, self.salt = name, grid, tuple(reads), lay, light, salt
-        self.stored = stored
+        self.stored, self.moves = stored, moves
         self.notes = (None,) * len(grid) if notes is None else tuple([None if own is None else tuple(own) for own in notes])
         self.offsets = tuple(offsets)
         self.writes: list[tuple[int | None, ...]] = []  # for each result the dimension along which each axis is cut

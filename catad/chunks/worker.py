@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -139,7 +140,14 @@ def _leaves(spec: Sequence[Any] | None, args: Sequence[Any]) -> list[Any]:
     if spec is None:
         return list(args)
     used = 1 + max([k for leaf in spec for k in _used(leaf)], default=-1)
-    return [*[_leaf(leaf, args) for leaf in spec], *args[used:]]
+    laid = _laid_out(spec, args)
+    return [*[_leaf(leaf, laid) for leaf in spec], *args[used:]]
+
+
+def cut_edges(edges: Sequence[Sequence[tuple[int, int] | None]], entry: int | None, block: Any) -> tuple[Any, ...]:
+    """Copies of parts of a block, or of an entry of a tuple."""
+    array = block if entry is None else block[entry]
+    return tuple([array[tuple([slice(None) if s is None else slice(*s) for s in edge])].copy() for edge in edges])
 
 
 def _check_blocks(program: RegionProgram, leaves: Sequence[Any]) -> None:
@@ -148,6 +156,13 @@ def _check_blocks(program: RegionProgram, leaves: Sequence[Any]) -> None:
         expected = program.wiring.wires[k]
         if getattr(block, "dtype", None) != expected.dtype or getattr(block, "shape", None) != expected.shape:
             raise errors.SpaceError(errors.other_block(block, expected))
+
+
+def _laid_out(spec: Sequence[Any], args: Sequence[Any]) -> Sequence[Any]:
+    """The arguments, of which those that a program reads several times are copied if their rows do not follow each other."""
+    again = [k for k, count in Counter([leaf for leaf in spec if isinstance(leaf, int)]).items() if count > 1]
+    made = {k: np.ascontiguousarray(args[k]) for k in again if isinstance(args[k], np.ndarray) and args[k].ndim}
+    return [made.get(k, array) for k, array in enumerate(args)] if made else args
 
 
 def _used(leaf: Any) -> Sequence[int]:

@@ -7,6 +7,7 @@ import catad as ct
 from catad.chunks.here import blocked
 from catad.chunks.rules.reshaping import groups
 from catad.linear.families.clear import Cleared, ClearedWhere, run
+from catad.linear.families.dot_within import DotWithin
 from catad.linear.families.patterned import Bands, Diagonals, PatternProduct
 from catad.testing import check_chunks
 from tests.chunks.plans import plans, ran_whole
@@ -19,6 +20,15 @@ N = np.arange(24)
 K = np.array([1.0, 2.0, -1.0])
 MASK = np.array([[True], [False]] * 6)
 BAND, OF_BAND = RNG.normal(size=(4, 9)), RNG.normal(size=(9, 2))
+
+
+def within(n, start, stop):
+    """Numbers that are zero outside a range."""
+    return np.where((np.arange(n) >= start) & (np.arange(n) < stop), RNG.normal(size=n), 0.0)
+
+
+WITHIN = within(23, 3, 17)
+TWO_WITHIN = np.stack([within(9, 2, 7), within(9, 5, 5)])
 
 
 def interior(u):
@@ -106,6 +116,8 @@ PROGRAMS = {
     "bands turned": (PatternProduct(Bands(2, 1), "x"), [BAND, OF_BAND]),
     "symmetric bands": (PatternProduct(Bands(0, 3, True), "v"), [BAND, OF_BAND]),
     "along bands": (PatternProduct(Bands(1, 2), "a"), [OF_BAND, OF_BAND + 1]),
+    "dot within": (DotWithin(23), [np.int64(3), np.int64(17), WITHIN, WITHIN + (WITHIN != 0)]),
+    "dots within": (DotWithin(9, (2,)), [np.array([2, 5]), np.array([7, 5]), TWO_WITHIN, 2 * TWO_WITHIN]),
     "all diagonals": (PatternProduct(Diagonals(), "v"), [RNG.normal(size=17), OF_BAND]),
 }
 

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from catad.category.spaces import Tensor
 from catad.chunks.plan import Plan
 from catad.chunks.rules.table import rule
-from catad.chunks.wires import Chunked
+from catad.chunks.wires import FREE, MOVED, Chunked
 from catad.linear.families.contract import Contract, contract
+from catad.linear.families.dot_within import DotWithin
+from catad.vector.pointwise.map import map as map_of
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
@@ -38,5 +40,22 @@ def _contract(plan: Plan, primitive: Contract, ins: Sequence[Chunked], outs: Seq
         lay,
         whole=many,
         light=moves,
+        cheap=MOVED if moves else FREE,
     )
+    return plan.combined("sum of partial sums", found, added, axes)
+
+
+@rule(DotWithin, cut="along the vectors: sums of blocks; along others: local", exchanged="partial sums, in a tree")
+def _dot_within(plan: Plan, primitive: DotWithin, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
+    lanes = tuple(range(1, 1 + len(primitive.lanes)))
+    reads = list(zip(ins, [lanes, lanes, (*lanes, 0), (*lanes, 0)], strict=True))
+
+    def lay(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
+        *given, begin = wires
+        n = sizes[0]
+        within = map_of(lambda at, first: min(max(at - first, 0), n))
+        ends = [b.apply(within, (at, begin)) for at in given[:2]]
+        return b.add(DotWithin(n, tuple([sizes[k] for k in lanes])), *ends, *given[2:])
+
+    found, axes = plan.labelled("sum of products", reads, [(outs[0], lanes)], lay, starts=[0])
     return plan.combined("sum of partial sums", found, added, axes)

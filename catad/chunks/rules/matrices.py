@@ -18,7 +18,6 @@ from catad.linalg.lstsq import OfFullRank
 from catad.linalg.lu import Permuted
 from catad.linalg.parts import Decomposition
 from catad.linalg.solve import Inverted
-from catad.linear.families.dot_within import DotWithin
 from catad.linear.families.fourier import Transform
 from catad.linear.families.inverse import Factor, Solved, SolvedForMany, has_array
 from catad.linear.families.inverses import Reciprocals
@@ -88,18 +87,6 @@ def _solved_for_many(plan: Plan, primitive: SolvedForMany, ins: Sequence[Chunked
 def _reciprocals(plan: Plan, primitive: Reciprocals, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
     labels = range(ins[0].ndim)
     return local(plan, primitive, [(ins[0], labels)], [(outs[0], labels)], "")
-
-
-@rule(DotWithin, cut="along its lanes: local; along the vectors: whole vectors", exchanged="parts of vectors")
-def _dot_within(plan: Plan, primitive: DotWithin, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
-    lanes = range(len(primitive.lanes))
-
-    def lay(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
-        return b.add(replace(primitive, lanes=tuple([sizes[k] for k in lanes])), *wires)
-
-    labels = [leading(len(lanes), x.ndim) for x in ins]
-    because = "a range of data is summed in the order of NumPy's product"
-    return local(plan, primitive, list(zip(ins, labels, strict=True)), [(outs[0], lanes)], because, lay)
 
 
 @rule(Transform, cut="along axes that are not transformed: local; along others: whole axes", exchanged="transformed axes")

@@ -6,15 +6,19 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from catad.category.spaces import Tensor
+from catad.category.wiring import Wire
 from catad.chunks.parts import Ranges, Sizes, Window, bounds, ranges_of, sizes_between
 from catad.chunks.plan import Plan
 from catad.chunks.rules.table import rule
 from catad.chunks.wires import Again, At, Chunked, Joined, Local
-from catad.linear.families.reindex import Axis, StridedCopy, along, axis, moved
+from catad.linear.families.reindex import Axis, StridedCopy, along, axis, moved, whole
 from catad.vector.shapes.shape import Concatenate, flipped
 
 if TYPE_CHECKING:
-    from catad.category.wiring import Builder, Wire
+    from catad.category.wiring import Builder
+
+
+LARGE = 2**20  # bytes from which on arrays without blocks, after each other, are blocks
 
 
 class Operand(NamedTuple):
@@ -35,11 +39,12 @@ def moving(
     cut = [k for k, r in enumerate(ranges) if r is not None and len(r.starts) > 1]
     order = sorted(cut, key=lambda k: (len(ranges[k].starts), ranges[k]))  # type: ignore[union-attr]  # equal grids are equal
     dim = {k: d for d, k in enumerate(order)}
-    moves = [[None if r is None else _moves(ax, r) for ax, r in zip(own.axes, ranges, strict=True)] for own in operands]
+    moves = [[_shown(own.array, k, ax, r) for k, (ax, r) in enumerate(zip(own.axes, ranges, strict=True))] for own in operands]
     reads = []
     for own, (x, _) in zip(moves, operands, strict=True):
         if x is not None:
             reads.append(plan.read(x, [None if m is None else Window(dim.get(k), m[0]) for k, m in enumerate(own)]))
+    plan.note_gathered(name, reads)
     grid = tuple([ranges[k].sizes for k in order])  # type: ignore[union-attr]
     notes = [list(zip(*[own[k][1] for own in moves], strict=True)) for k in order]  # type: ignore[index]
 
@@ -50,11 +55,18 @@ def moving(
             local.append(tuple(each))
         return [lay(b, wires, local)]
 
-    box = Local(name, grid, reads, lay_local, notes, light=True, salt=plan.salt)
+    box = Local(name, grid, reads, lay_local, notes, light=True, salt=plan.salt, moves=True)
     parts = tuple([(n,) if r is None else r.sizes for n, r in zip(space.shape, ranges, strict=True)])
     wide = Tensor([sum(sizes) for sizes in parts], space.dtype)
     again = remembering(plan, lambda asked: moving(plan, name, space, asked, operands, lay))
     return box.result(wide, [dim.get(k) for k in range(space.ndim)], parts, again)
+
+
+def _shown(x: Chunked | None, k: int, ax: Axis, ranges: Ranges | None) -> tuple[Ranges, list[Axis]] | None:
+    """What ranges show along an axis; None for all of it."""
+    if ranges is None and (x is None or len(x.parts[k]) == 1 or ax.m == ax.n_in):
+        return None
+    return _moves(ax, ranges or Ranges((0,), (ax.n_out,)))
 
 
 def remembering(plan: Plan, again: Again) -> Again:
@@ -111,9 +123,20 @@ def copied(plan: Plan, primitive: StridedCopy, x: Chunked, ranges: Sequence[Rang
     """Ranges of what a move gives."""
 
     def lay(b: Builder, wires: list[Wire], axes: list[tuple[Axis, ...]]) -> Wire:
-        return moved(b, wires[0], axes[0], primitive.fill)
+        return moved_through(b, wires[0], axes[0], primitive.fill)
 
     return moving(plan, "move", primitive.typed((x.space,))[0], ranges, [Operand(x, primitive.axes)], lay)
+
+
+def moved_through(b: Builder, x: Wire, axes: Sequence[Axis], fill: float) -> Wire:
+    """The same as `moved`; of arrays after each other each is moved, where that leaves their axis as it is: compiled code then
+    copies none of them."""
+    box = next((box for box in reversed(b.boxes) if x.number in box.outs), None)
+    if box is None or not isinstance(box.primitive, Concatenate) or not axes[box.primitive.axis].is_whole:
+        return moved(b, x, axes, fill)
+    at, parts = box.primitive.axis, [Wire(b, k, b.spaces[k]) for k in box.ins]
+    each = [(*axes[:at], whole(part.shape[at]), *axes[at + 1 :]) for part in parts]
+    return b.add(box.primitive, *[moved_through(b, part, own, fill) for part, own in zip(parts, each, strict=True)])[0]
 
 
 @rule(Concatenate, cut="along its axis: blocks after each other, or moved into even ones; others: local", exchanged="edges")
@@ -134,23 +157,21 @@ def _concatenated(plan: Plan, primitive: Concatenate, ins: Sequence[Chunked], ou
         return moving(plan, "concatenate", space, asked, operands, lay)
 
     sizes = [max([x.parts[k] for x in ins], key=len) for k in range(space.ndim)]
-    if all(len(x.parts[at]) == 1 for x in ins):
-        sizes[at] = (space.shape[at],)
-        return [again(cut_like(sizes))]
-    sizes[at] = tuple([n for x in ins for n in x.parts[at]])
-    even = _evened(sizes[at])
-    fits = all(x.space.dtype == space.dtype and (*x.parts[:at], sizes[at], *x.parts[at + 1 :]) == tuple(sizes) for x in ins)
-    if fits and even == sizes[at] and not any(_moved_from(x) for x in ins):
+    after = tuple([n for x in ins for n in x.parts[at]])
+    alone = all(len(x.parts[at]) == 1 for x in ins) and any(x.is_cut or x.nbytes < LARGE for x in ins)
+    sizes[at] = (space.shape[at],) if alone else _evened(after)
+    fits = all(x.space.dtype == space.dtype and (*x.parts[:at], after, *x.parts[at + 1 :]) == tuple(sizes) for x in ins)
+    if fits and not any(_moved_from(x) for x in ins):
         return [Chunked(space, tuple(sizes), Joined(at, tuple(ins)), again=remembering(plan, again))]
     same = [x.parts[at] for x in map(_moved_from, ins) if x is not None and x.shape == space.shape]
-    sizes[at] = same[0] if same else even
+    sizes[at] = same[0] if same else sizes[at]
     return [again(cut_like(sizes))]
 
 
 def _moved_from(x: Chunked) -> Chunked | None:
     """The array of which a box has moved entries."""
     source = x.source
-    return source.reads[0].array if isinstance(source, Local) and source.name == "move" else None
+    return source.reads[0].array if isinstance(source, Local) and source.moves else None
 
 
 def _evened(sizes: Sizes) -> Sizes:

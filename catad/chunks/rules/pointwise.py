@@ -14,7 +14,9 @@ from catad.chunks.options import REPLICATED
 from catad.chunks.parts import Ranges, uncut
 from catad.chunks.plan import Labels, Plan
 from catad.chunks.rules.table import rule
-from catad.chunks.wires import Argument, At, Chunked, Local
+from catad.chunks.wires import FREE, MOVED, STORED, Argument, At, Chunked, Local
+from catad.scalar.ir import postorder
+from catad.scalar.vocabulary import FREE as COSTLESS
 from catad.traced.debug import Printed
 from catad.vector.derivative_carriers import PassedOn
 from catad.vector.pointwise.generate import Iota
@@ -24,6 +26,8 @@ from catad.vector.shapes.shape import broadcast_to
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
 
+CHEAP = 4  # operations on a number that cost little more than to read it
+_ARITHMETIC = frozenset(["add", "sub", "mul", "neg", "abs", "minimum", "maximum", "lt", "le", "gt", "ge", "eq", "ne", "select"])
 INLINE = 64  # entries of a constant that stays in the program
 
 
@@ -41,8 +45,18 @@ def _map(plan: Plan, primitive: Map, ins: Sequence[Chunked], outs: Sequence[Tens
     def lay(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
         return spread(b, b.add(primitive, *wires), [sizes[k] for k in labels])
 
-    name = "map"
-    return plan.labelled(name, [aligned(x, shape) for x in ins], [(space, labels) for space in outs], lay, light=True)[0]
+    arguments, results = [aligned(x, shape) for x in ins], [(space, labels) for space in outs]
+    return plan.labelled("map", arguments, results, lay, light=True, cheap=_cheap(primitive))[0]
+
+
+def _cheap(primitive: Map) -> int:
+    """What it is cheap to make entries again of."""
+    nodes = postorder(primitive.function.outputs)
+    counted = [node.op for node in nodes if node.op not in COSTLESS]
+    each = len(counted) / len(primitive.function.outputs)
+    if not set(counted) <= _ARITHMETIC or each > CHEAP:
+        return FREE
+    return STORED if each > 1 else MOVED
 
 
 def spread(b: Builder, wires: Sequence[Wire], shape: Sequence[int]) -> Sequence[Wire]:

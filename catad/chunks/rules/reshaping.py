@@ -189,5 +189,7 @@ def _made(plan: Plan, x: Chunked, space: Tensor, own: Sequence[Group], cuts: Seq
             return None
         return _made(plan, x, space, own, found)
 
-    box = Local("reshape", tuple([cuts[k].after.sizes for k in order]), [plan.read(x, windows)], lay, light=True, salt=plan.salt)  # type: ignore[union-attr]
+    grid = tuple([cuts[k].after.sizes for k in order])  # type: ignore[union-attr]
+    box = Local("reshape", grid, [plan.read(x, windows)], lay, light=True, salt=plan.salt, moves=True)
+    plan.note_gathered("reshape", box.reads)
     return box.result(Tensor([sum(sizes) for sizes in parts], space.dtype), dims, tuple(parts), remembering(plan, again))

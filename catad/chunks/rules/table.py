@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -92,11 +93,30 @@ def _whole(plan: Plan, primitive: Primitive, ins: Sequence[Chunked], outs: Seque
 def plan_of(plan: Plan, wiring: Wiring, arguments: Sequence[Chunked]) -> list[Chunked]:
     """The results of a wiring on arrays in blocks: each box by its rule."""
     at: dict[int, Chunked] = dict(zip(wiring.inputs, arguments, strict=True))
+    sole = _sole(wiring)
     for box in wiring.boxes:
         primitive, ins, outs = box
-        made = rule_of(primitive)(plan, primitive, [at[k] for k in ins], wiring.spaces(outs))
-        at.update(zip(outs, made, strict=True))
+        own = [at[k] for k in ins]
+        made = rule_of(primitive)(plan, primitive, own, wiring.spaces(outs))
+        for k, x in zip(outs, made, strict=True):
+            x.sole = k in sole and x not in own
+            at[k] = x
     return [at[k] for k in wiring.outputs]
+
+
+def _sole(wiring: Wiring) -> set[int]:
+    """The wires that are read once, by a box whose results are read once or by nobody, or as a result of the program."""
+    readers = dict(Counter(wiring.outputs))
+    found = {k for k, n in readers.items() if n == 1}
+    for _, ins, outs in reversed(wiring.boxes):
+        alone = all(readers.get(k, 0) == 0 or k in found for k in outs)
+        for k in ins:
+            readers[k] = readers.get(k, 0) + 1
+            if readers[k] == 1 and alone:
+                found.add(k)
+            else:
+                found.discard(k)
+    return found
 
 
 def by_boxes(plan: Plan, ins: Sequence[Chunked], lay: Callable[[Builder, Sequence[Wire]], Sequence[Wire]]) -> list[Chunked]:

@@ -54,7 +54,8 @@ def _shown(plan: Plan, primitive: Windowed, x: Chunked, space: Tensor, ranges: S
 
     parts = tuple([(n,) if r is None else r.sizes for n, r in zip(space.shape, ranges, strict=True)])
     grid = tuple([parts[k] for k in order])
-    box = Local("windows", grid, [plan.read(x, windows)], lay, light=True, salt=plan.salt)
+    box = Local("windows", grid, [plan.read(x, windows)], lay, light=True, salt=plan.salt, moves=True)
+    plan.note_gathered("windows", box.reads)
     again = remembering(plan, lambda asked: _shown(plan, primitive, x, space, asked))
     wide = Tensor([sum(own) for own in parts], space.dtype)
     return box.result(wide, [dim.get(k) for k in range(space.ndim)], parts, again)
