@@ -191,6 +191,8 @@ class Partition:
         work = self._refined(work)
         sources = [self._resolve(k, access, work.shape)[0] for k, access in work.reads]
         first = max([self.produced.get(k, -1) for k in sources], default=-1)
+        if work.needs is not None:  # it is looked at before the stage runs
+            first = max(first, self.produced.get(work.needs[0], -1) + 1)
         own = split.length(work.data) if isinstance(work.data, Function) else 0
         near = self._near(sources)
         for g in range(max(first, 0), len(self.items)):
