@@ -14,7 +14,8 @@ from catad.chunks.wires import Chunked, Joined, Local, Read, seen_from
 
 SMALL = 4096  # entries of arrays without blocks up to which each task computes them itself by light boxes
 FEW = 64  # the same for other boxes
-MORE = 1.25  # times the entries of a stored result that are read for computing it again
+MORE = 1.25  # times the bytes of a stored result that are read for computing it again
+BESIDE = 1 << 16  # bytes that a task may read besides for that
 READS = 4  # times the entries of a result that are read for computing it again
 
 Counts = tuple[int, ...]  # of the blocks along each dimension of a grid
@@ -228,7 +229,7 @@ def _fill(region: Region, asked: list[Local], own: dict[Local, Region], light: _
             else:
                 outside[read] = inside
     for read, inside in outside.items():
-        found = _cone(inside, MORE * _shown(read), rank, reads, nodes, light)
+        found = _cone(inside, MORE * _shown(read) + BESIDE, rank, reads, nodes, light)
         if found is None:
             reads[read] = None
         else:
