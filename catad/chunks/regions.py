@@ -16,6 +16,7 @@ SMALL = 4096  # entries of arrays without blocks up to which each task computes 
 FEW = 64  # the same for other boxes
 MORE = 1.25  # times the bytes of a stored result that are read for computing it again
 BESIDE = 1 << 16  # bytes that a task may read besides for that
+FEW_BOXES = 1  # computed again where more is read for it: with more, each of many steps computes those before it
 READS = 4  # times the entries of a result that are read for computing it again
 
 Counts = tuple[int, ...]  # of the blocks along each dimension of a grid
@@ -249,7 +250,7 @@ def _cone(
 ) -> tuple[list[Node], list[Read]] | None:
     """The boxes that compute what is read again, and what they read besides.
 
-    None where they are not light, or a task reads more than `most` bytes of arrays that it does not read anyway.
+    None where they are not light, or a task reads more than `most` bytes of arrays that it does not read anyway, or for many.
     """
     cone: dict[Node, None] = {}
     more: dict[Read, None] = {}
@@ -269,7 +270,9 @@ def _cone(
                 more[read] = None
     known = {read.array for read in reads}
     new = {read.array: _shown(read) for read in more if read.array not in known}
-    return None if sum(new.values()) > most else (list(cone), list(more))
+    if sum(new.values()) > most or (new and len(cone) > FEW_BOXES):
+        return None
+    return list(cone), list(more)
 
 
 def _shown(read: Read) -> float:
