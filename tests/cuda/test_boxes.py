@@ -19,6 +19,9 @@ import catad as ct
 from catad.category.boxes import Primitive
 from catad.category.spaces import flatten
 from catad.chunks.rules.bins import BlockTotalByBin, WithoutEachByBin
+from catad.chunks.rules.sequences.affine import OrLonger
+from catad.chunks.rules.sequences.segments import RightLengths, RightNumber
+from catad.chunks.rules.sequences.winners import BlockTotal, WithoutEach
 from catad.engine.cuda.boxes import MAKERS, why_enough
 from catad.engine.cuda.device import GPU
 from catad.errors import notices
@@ -159,6 +162,11 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "LastWriter": (LastWriter(4), (INDEX,)),
     "Lawful": (ct.scan(ct.matmul, np.eye(2)), (RNG.normal(size=(5, 2, 2)),)),
     "LeaveOneOutProduct": (LeaveOneOutProduct(), (X, X.prod(axis=0))),
+    "BlockTotal": (BlockTotal(1), (np.ones((4, 5)), np.ones(5))),  # other products are other pairs with the same meaning
+    "WithoutEach": (WithoutEach(), (X, np.zeros(X.shape[1], int), X.prod(axis=0), X.prod(axis=0))),
+    "OrLonger": (OrLonger(ct.sum(), 1), (LINE, LINE.sum(), np.zeros(()))),
+    "RightNumber": (RightNumber(4), (np.array([1, 0, 3]),)),
+    "RightLengths": (RightLengths(6), (np.array([2, 0, 4]),)),
     "BlockTotalByBin": (BlockTotalByBin(4, 1), (INDEX, LINE, PRODUCTS)),
     "WithoutEachByBin": (WithoutEachByBin(4), (INDEX, LINE, np.zeros(4, int), PRODUCTS, PRODUCTS)),
     "LeaveOneOutProductByBin": (LeaveOneOutProductByBin(4), (INDEX, LINE, PRODUCTS)),
@@ -221,7 +229,7 @@ FINITE = (
 )  # fmt: skip
 WAITS = {"Choose", "Counted", "Opaque", "Printed", "Summed", "Cholesky", "Cofactors", "Factor", "Permuted", "Solved", *FINITE}
 WAITS |= {"CholeskyPulled", "Inverted", "Regular", "Resummed", "BandsOf", "Reciprocals", "SolvedForMany", "ComplexCofactors"}
-WAITS |= {"OfBasis", "RealComponent"}
+WAITS |= {"OfBasis", "RealComponent", "RightLengths", "RightNumber"}
 NOTICED = {"BandsOf", "OneByOne", "PatternProduct", "Reciprocals", "SolvedForMany"}  # without a kernel
 REFUSED = {
     **dict.fromkeys(FINITE, "matrices are finite"),
@@ -229,6 +237,8 @@ REFUSED = {
     "ComplexCofactors": "singular",
     **dict.fromkeys(("OfBasis", "RealComponent"), "matrices are finite"),
     "BandsOf": "BandsOf",
+    "RightLengths": "RightLengths",
+    "RightNumber": "RightNumber",
     "Reciprocals": "Reciprocals",
     "SolvedForMany": "SolvedForMany",
     "Choose": r"condition of ct\.choose",
