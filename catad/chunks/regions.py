@@ -270,7 +270,7 @@ def _cone(
                 more[read] = None
     known = {read.array for read in reads}
     new = {read.array: _shown(read) for read in more if read.array not in known}
-    if sum(new.values()) > most or (new and len(cone) > FEW_BOXES):
+    if sum(new.values()) > most or (new and sum([bool(node.dims) for node in cone]) > FEW_BOXES):
         return None
     return list(cone), list(more)
 
