@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from catad.chunks.libraries import library_of as library_of  # an array of Dask
     from catad.chunks.report import plan_chunks as plan_chunks  # f.plan_chunks(x)
 
+    # dask: the library of an array of Dask, which is imported by those who use it
+    from catad.dask.library import DASK as DASK
+
     # derivative: the rule of a box with a morphism in it is the functor on that morphism
     from catad.derivative.functors import Differential as Differential
     from catad.derivative.functors import ReverseDifferential as ReverseDifferential

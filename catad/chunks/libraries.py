@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from catad import errors
+from catad import errors, upward
 from catad.chunks.here import BlockArray, Here
 from catad.chunks.parts import Parts, uncut
 from catad.chunks.tasks import Tasks
@@ -31,9 +32,15 @@ class Library:
         name: str,
         parts_of: Callable[[Any], Parts],
         tasks: Callable[[str, Sequence[Any]], Tasks],
-        checked: Callable[[Any], Any],
     ) -> None:
-        self.__name__, self._parts_of, self.tasks, self.checked = name, parts_of, tasks, checked
+        self.__name__, self._parts_of, self.tasks = name, parts_of, tasks
+
+    def checked(self, array: Any) -> Any:
+        """The array; raises `SpaceError` where the sizes of its blocks are not known, so that they are NaN."""
+        for axis, sizes in enumerate(self._parts_of(array)):
+            if any(math.isnan(n) for n in sizes):
+                raise errors.SpaceError(errors.unknown_chunks(axis, array.ndim))
+        return array
 
     def parts(self, array: Any) -> Parts:
         """The sizes of the blocks along each axis; an array of NumPy is in one block."""
@@ -59,7 +66,7 @@ class Library:
         return f"<arrays in blocks: {self.__name__}>"
 
 
-HERE = Library("catad blocks", lambda array: array.parts, lambda token, arrays: Here(), lambda array: array)
+HERE = Library("catad blocks", lambda array: array.parts, lambda token, arrays: Here())
 
 
 def library_of(kind: type) -> Library:
@@ -75,6 +82,4 @@ def _of_dask() -> Library:
     version: str = sys.modules["dask"].__version__
     if tuple([int(part) for part in version.split(".")[:2]]) < OLDEST:
         raise errors.EngineError(errors.old_dask(version, ".".join(map(str, OLDEST))))
-    from catad.chunks.dask_library import DASK  # late: Dask is imported by those who use it
-
-    return DASK
+    return upward.DASK

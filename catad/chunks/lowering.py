@@ -21,7 +21,7 @@ from catad.chunks.parts import numblocks, ranges_of
 from catad.chunks.regions import Node, Region, made_by
 from catad.chunks.tasks import Ref, Tasks
 from catad.chunks.wires import Argument, At, Chunked, Joined, Local, Read, seen_from
-from catad.chunks.worker import Gathered, RegionProgram, RunRegion, cut_edges
+from catad.chunks.worker import CutEdges, Gathered, RegionProgram, RunRegion
 from catad.errors.places import users_call
 
 LIGHT = 1 << 16  # bytes that a task may hold beside what it reads
@@ -42,6 +42,7 @@ class Blocks:
         self._again: dict[tuple[int, int], Sequence[Block] | None] = {}
         self._of: dict[tuple[Local, int], Sequence[Block]] = {}
         self._edges: dict[Any, Ref] = {}
+        self.place = users_call()
 
     def give(self, region: Region, box: Local, place: int, blocks: Sequence[Block]) -> None:
         """Note where the blocks of a result of a region are."""
@@ -92,7 +93,8 @@ class Blocks:
         key = id(block[0]), block[1], slices
         if key not in self._edges:
             at = tuple([int(c) for c in np.unravel_index(k, numblocks(array.parts))])
-            self._edges[key] = self.tasks.task("edges", at, cut_edges, [slices, block[1], block[0]])
+            args = [slices, block[1], _declared(array, k), at, block[0]]
+            self._edges[key] = self.tasks.task("edges", at, CutEdges(*self.place), args)
         return self._edges[key]
 
     def _found(self, array: Chunked) -> Sequence[Block]:
@@ -232,8 +234,7 @@ class Runner:
 
     def __init__(self, tasks: Tasks, blocks: Blocks, engine: str, programs: dict[Any, RegionProgram]) -> None:
         self.tasks, self.blocks, self.engine, self.programs = tasks, blocks, engine, programs
-        place = users_call()
-        self._runs = [RunRegion(*place, checks) for checks in (False, True)]
+        self._runs = [RunRegion(*blocks.place, checks) for checks in (False, True)]
 
     def run(self, one: Lowered) -> None:
         """All tasks of a region; their results are known to `blocks` then."""
@@ -327,22 +328,38 @@ class _Along:
         """How the task finds what is read among its arguments, which are added where they are not there yet."""
         if 0 in self.shown.read.shape(at):
             return ()
-        found: list[tuple[Any, Slices]] = []
+        found: list[tuple[Any, Slices, Tensor | None]] = []
         for block, slices in self.shown.shown(at):
             edge = self.wanted.get(block, {}).get(slices)
             if edge is not None:
-                found.append((_place((self.edges[block], edge), args, places), (None,) * len(slices)))
+                found.append((_place((self.edges[block], edge), args, places), (None,) * len(slices), None))
             else:
-                found.append((_place(self.blocks[block], args, places), slices))
+                declared = None if self.shown.simple else _declared(self.shown.read.array, block)
+                found.append((_place(self.blocks[block], args, places), slices, declared))
         if self.shown.split or self.shown.simple:
-            return [self._spec((1,) * len(own), tuple([(s,) for s in own]), (leaf,)) if any(own) else leaf for leaf, own in found]
+            return [
+                self._spec((1,) * len(own), tuple([(s,) for s in own]), (leaf,), (said,)) if any(own) else leaf
+                for leaf, own, said in found
+            ]
         axes = self.shown.at(at)
         each = tuple([tuple([None if p.whole else (p.start, p.stop) for p in axis]) for axis in axes])
-        return [self._spec(tuple([len(axis) for axis in axes]), each, tuple([leaf for leaf, _ in found]))]
+        leaves, _, declared_each = zip(*found, strict=True)
+        return [self._spec(tuple([len(axis) for axis in axes]), each, leaves, declared_each)]
 
-    def _spec(self, counts: Any, slices: Any, leaves: Any) -> Any:
-        spec = Gathered(counts, slices, leaves)
+    def _spec(self, counts: Any, slices: Any, leaves: Any, declared: Any) -> Any:
+        spec = Gathered(counts, slices, leaves, declared)
         return self.specs.setdefault(spec, spec)
+
+
+def _declared(array: Chunked, k: int) -> Tensor | None:
+    """The space of block number k of an array of the user, in which it must lie before it is cut."""
+    if isinstance(array.source, Local):
+        return None
+    sizes = []
+    for own in reversed(array.parts):
+        k, c = divmod(k, len(own))
+        sizes.append(own[c])
+    return Tensor(tuple(reversed(sizes)), array.space.dtype)
 
 
 def _place(block: Block, args: list[Any], places: dict[Any, int]) -> Any:

@@ -250,7 +250,7 @@ def _cone(
 ) -> tuple[list[Node], list[Read]] | None:
     """The boxes that compute what is read again, and what they read besides.
 
-    None where they are not light, or a task reads more than `most` bytes of arrays that it does not read anyway.
+    None where they are not light, or a task reads more than `most` bytes of arrays that it does not read anyway, or for many.
     """
     cone: dict[Node, None] = {}
     more: dict[Read, None] = {}

@@ -1,4 +1,4 @@
-"""The protocol between plans and what runs their tasks: at once (`here.py`), or in a Dask graph (`dask_graph.py`)."""
+"""The protocol between plans and what runs their tasks: at once (`here.py`), or in a Dask graph (`dask/graph.py`)."""
 
 from __future__ import annotations
 

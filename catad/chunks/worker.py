@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from catad import errors
+from catad.category.spaces import Tensor
 from catad.category.wiring import Wiring
 from catad.chunks.sending import sent
 from catad.engine.choice import engine_of, use_engine
@@ -25,12 +26,13 @@ from catad.version import __version__
 
 
 class Gathered(NamedTuple):
-    """How a leaf is put together: how many pieces lie along each axis, their slices there (None: whole blocks), and in which
-    arguments the pieces are."""
+    """How a leaf is put together: how many pieces lie along each axis, their slices there (None: whole blocks), in which
+    arguments the pieces are, and in which spaces chunks of the user must lie before they are cut."""
 
     counts: tuple[int, ...]
     slices: tuple[tuple[tuple[int, int] | None, ...], ...]
     found: tuple[Any, ...]
+    declared: tuple[Tensor | None, ...]
 
 
 class RegionProgram:
@@ -99,15 +101,28 @@ class SentProgram:
 
 
 @dataclass(frozen=True, slots=True)
-class RunRegion:
+class InTask:
     """What a task calls.
 
     An error in a task sees the calls of the scheduler. So `called` and `calling`, as in errors, say where the user called the
-    program. `checks` says that the laws of operators are checked on the blocks.
+    program.
     """
 
     called: str | None
     calling: str | None
+
+    def say(self, error: errors.CatadError, chunk: tuple[int, ...], task: str) -> None:
+        """Note in an error the call and the chunk."""
+        if chunk:
+            error.chunk = errors.chunk_of(chunk, task)
+        if self.called is not None:
+            error.called, error.calling = self.called, self.calling
+
+
+@dataclass(frozen=True, slots=True)
+class RunRegion(InTask):
+    """Runs the program of a region; `checks` says that the laws of operators are checked on the blocks."""
+
     checks: bool = False
 
     def __call__(
@@ -119,10 +134,7 @@ class RunRegion:
             opened = program.opened()
             return self._made(opened, _leaves(spec, args))
         except errors.CatadError as error:
-            if at and opened is not None:
-                error.chunk = errors.chunk_of(opened.chunk(at), opened.name)
-            if self.called is not None:
-                error.called, error.calling = self.called, self.calling
+            self.say(error, *(((), "") if opened is None else (opened.chunk(at), opened.name)))
             raise
 
     def _made(self, program: RegionProgram, leaves: list[Any]) -> Any:
@@ -141,12 +153,6 @@ class RunRegion:
         return made[0] if len(made) == 1 else tuple(made)
 
 
-def cut_edges(edges: Sequence[Sequence[tuple[int, int] | None]], entry: int | None, block: Any) -> tuple[Any, ...]:
-    """Copies of parts of a block, or of an entry of a tuple."""
-    array = block if entry is None else block[entry]
-    return tuple([array[tuple([slice(None) if s is None else slice(*s) for s in edge])].copy() for edge in edges])
-
-
 def _leaves(spec: Sequence[Any] | None, args: Sequence[Any]) -> list[Any]:
     """The arguments of a program, put together of those of a task."""
     if spec is None:
@@ -156,12 +162,36 @@ def _leaves(spec: Sequence[Any] | None, args: Sequence[Any]) -> list[Any]:
     return [*[_leaf(leaf, laid) for leaf in spec], *args[used:]]
 
 
+@dataclass(frozen=True, slots=True)
+class CutEdges(InTask):
+    """Copies parts of a block, or of an entry of a tuple."""
+
+    def __call__(
+        self,
+        edges: Sequence[Sequence[tuple[int, int] | None]],
+        entry: int | None,
+        declared: Tensor | None,
+        at: tuple[int, ...],
+        block: Any,
+    ) -> tuple[Any, ...]:
+        array = block if entry is None else block[entry]
+        try:
+            _check(array, declared)
+        except errors.SpaceError as error:
+            self.say(error, at, "edges")
+            raise
+        return tuple([array[tuple([slice(None) if s is None else slice(*s) for s in edge])].copy() for edge in edges])
+
+
 def _check_blocks(program: RegionProgram, leaves: Sequence[Any]) -> None:
     """Raise where a block is not what the array that it belongs to has said."""
     for k, block in zip(program.wiring.inputs, leaves, strict=True):
-        expected = program.wiring.wires[k]
-        if getattr(block, "dtype", None) != expected.dtype or getattr(block, "shape", None) != expected.shape:
-            raise errors.SpaceError(errors.other_block(block, expected))
+        _check(block, program.wiring.wires[k])
+
+
+def _check(block: Any, space: Tensor | None) -> None:
+    if space is not None and (getattr(block, "dtype", None) != space.dtype or getattr(block, "shape", None) != space.shape):
+        raise errors.SpaceError(errors.other_block(block, space))
 
 
 def _laid_out(spec: Sequence[Any], args: Sequence[Any]) -> Sequence[Any]:
@@ -184,8 +214,9 @@ def _leaf(leaf: Any, args: Sequence[Any]) -> Any:
         found, item = args[leaf[0]], leaf[1]
         return found[item] if isinstance(item, int) else found[item[0]][item[1]]
     each = []
-    for one, slices in zip(leaf.found, itertools.product(*leaf.slices), strict=True):
+    for one, slices, declared in zip(leaf.found, itertools.product(*leaf.slices), leaf.declared, strict=True):
         array = _leaf(one, args)
+        _check(array, declared)
         at = tuple([slice(None) if s is None else slice(*s) for s in slices])
         each.append(array if all(s is None for s in slices) else array[at])
     return _joined(each, leaf.counts)

@@ -58,6 +58,7 @@ class Printed(Primitive):
 
     label: str
     arity = 1
+    chunks = "entries"
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return ins

@@ -65,6 +65,8 @@ def row(cls: type[Primitive]) -> Row | None:
     for base in cls.__mro__:
         if base in WHOLE:
             return Row(cls, meaning(cls), f"whole arrays, because {WHOLE[base]}", "all of them")
+        if vars(base).get("chunks") is not None and base is not Primitive:
+            return Row(cls, meaning(cls), RULES[Primitive].cut, RULES[Primitive].exchanged)
         if base in RULES and (base is not Primitive or issubclass(cls, (OfFunctions, Opaque))):
             return Row(cls, meaning(cls), RULES[base].cut, RULES[base].exchanged)
     return None

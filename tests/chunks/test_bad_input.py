@@ -268,6 +268,38 @@ def test_chunks_of_another_shape():
     assert "  given:    an array of float64 [3]\n  expected: ct.f64[4]\n" in message and chunk.startswith("2, in")
 
 
+PARTS = {
+    "shift": lambda x: x[2:],
+    "flip": lambda x: x[::-1],
+    "stride": lambda x: x[::2],
+    "reshape": lambda x: x.reshape(2, 6),
+    "differences": lambda x: x[1:] - x[:-1],
+    "sort": np.sort,
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_chunks_of_another_shape_of_which_tasks_read_parts(name):
+    long = numbers().map_blocks(lambda block: np.append(block, 99) if block[0] == 4 else block, dtype=float, meta=np.empty(0))
+    y = ct.function(PARTS[name])(long)
+    with pytest.raises(ct.SpaceError) as raised:
+        y.compute()
+    assert "  given:    an array of float64 [5]\n  expected: ct.f64[4]\n" in said(raised)[0]
+
+
+def test_edges_of_large_chunks_of_another_shape():
+    n = 2**18
+    long = da.zeros(3 * n, chunks=n).map_blocks(
+        lambda block, block_id: block[block_id[0] % 2 :], dtype=float, meta=np.empty(0), chunks=((n, n, n),)
+    )
+    differences = ct.function(lambda x: x[1:] - x[:-1])(long)
+    assert "edges" in {key[0].rpartition("-")[0] for key in differences.__dask_graph__()}
+    with pytest.raises(ct.SpaceError) as raised:
+        differences.blocks[2].compute()
+    message, chunk = said(raised)
+    assert f"  given:    an array of float64 [{n - 1}]\n" in message and chunk == '1, in the task "edges"'
+
+
 def test_chunks_that_are_no_arrays():
     x = numbers().map_blocks(lambda block: block.tolist(), dtype=float, meta=np.empty(0))
     with pytest.raises(ct.SpaceError, match=r"given: +a list\n"):

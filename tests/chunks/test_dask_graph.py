@@ -20,7 +20,7 @@ da = pytest.importorskip("dask.array")
 
 from dask.utils import key_split  # noqa: E402
 
-from catad.chunks.dask_graph import DaskGraph  # noqa: E402
+from catad.dask.graph import DaskGraph  # noqa: E402
 
 SIZES = (5, 3, 0, 4, 1, 7)
 SCALE = np.array(1.5)

@@ -48,7 +48,7 @@ def test_a_plan_has_the_tasks_of_the_graph(name):
     cut = [da.from_array(a, chunks=(10, *a.shape[1:])) if a.shape[0] == 60 else a for a in args]
     plan = f.plan_chunks(*cut)
     made = f(*cut)
-    results = [one for one in (made if isinstance(made, tuple) else (made,))]
+    results = made if isinstance(made, tuple) else (made,)
     leaves = [leaf for one in results for leaf in (one if isinstance(one, tuple) else (one,))]
     found = tasks_of(*leaves, without=[a for a in cut if hasattr(a, "dask")])
     again = [key for key in found if key[0].startswith("array-")]  # arguments that are loaded once more
@@ -64,7 +64,8 @@ def test_programs_do_not_grow_with_the_number_of_chunks():
 def test_a_plan_says_what_it_is_without_running():
     f = ct.value_and_grad(logistic)
     ran = []
-    rows = da.from_array(ROWS, chunks=(20, 4)).map_blocks(lambda block: ran.append(1) or block, dtype=float, meta=np.zeros((0, 0)))
+    rows = da.from_array(ROWS, chunks=(20, 4))
+    rows = rows.map_blocks(lambda block: ran.append(1) or block, dtype=float, meta=np.zeros((0, 0)))
     plan = f.plan_chunks(np.ones(4), rows, da.from_array((X > 0) * 1.0, chunks=20))
     assert not ran and "3 tasks, 1 program" in str(plan) and not plan.whole
     assert plan.draw().startswith("<svg") and "tasks" in repr(plan)

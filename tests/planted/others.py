@@ -518,21 +518,21 @@ BUGS = [
     ),
     Bug(
         "dask fuses the tasks of chunks, so that two arrays run them twice",
-        "chunks/dask_graph.py",
+        "dask/graph.py",
         "    block_fusion = True",
         "    block_fusion = False",
         "chunks/test_dask_graph.py",
     ),
     Bug(
         "all entries of a tuple are the first",
-        "chunks/dask_graph.py",
+        "dask/graph.py",
         "getitem, (ref, k))",
         "getitem, (ref, 0))",
         "chunks/test_dask_graph.py",
     ),
     Bug(
         "keys do not tell the numbers of the call",
-        "chunks/dask_graph.py",
+        "dask/graph.py",
         "tokenize(program, given, list(values), salt)",
         "tokenize(program, given, salt)",
         "chunks/test_dask_graph.py",
@@ -553,7 +553,7 @@ BUGS = [
     ),
     Bug(
         "a bin without values in a block has the neutral element",
-        "chunks/rules/present.py",
+        "chunks/rules/sequences/present.py",
         'scalar.apply("select", first, scalar.apply("select", second, both, one), other)',
         "both",
         "chunks/test_bins_boxes.py",

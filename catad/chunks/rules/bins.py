@@ -20,9 +20,9 @@ from catad.chunks.parts import Window, blocks_of
 from catad.chunks.plan import Plan
 from catad.chunks.rules.folds import fold_first
 from catad.chunks.rules.indexing import cut_bins, from_start, to_positions
-from catad.chunks.rules.present import fold_present, joined, leaves_alone, present
+from catad.chunks.rules.sequences.present import fold_present, joined, leaves_alone, present
+from catad.chunks.rules.sequences.winners import NORMAL
 from catad.chunks.rules.table import WHOLE, rule
-from catad.chunks.rules.winners import NORMAL
 from catad.chunks.wires import At, Chunked, Local
 from catad.linear.families.contract import repeated
 from catad.linear.families.gather import Gathered, ScatterAdded, rows_of

@@ -20,7 +20,7 @@ from catad.chunks.parts import Ranges
 from catad.chunks.plan import Labels, Plan
 from catad.chunks.rules.contractions import added
 from catad.chunks.rules.pointwise import aligned
-from catad.chunks.rules.present import GREATEST, LAST, PLUS, fold_present
+from catad.chunks.rules.sequences.present import GREATEST, LAST, PLUS, fold_present
 from catad.chunks.rules.table import by_boxes, rule
 from catad.chunks.wires import Chunked
 from catad.linear.families.clear import ClearedAt

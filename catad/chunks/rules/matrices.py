@@ -11,7 +11,6 @@ from catad.category.spaces import Tensor
 from catad.chunks.plan import Labels, Plan
 from catad.chunks.rules.table import WHOLE, local, rule
 from catad.chunks.wires import Chunked
-from catad.fft.convolution import Resummed
 from catad.linalg.circulant import Regular
 from catad.linalg.determinant import OfFactors
 from catad.linalg.lstsq import OfFullRank
@@ -22,6 +21,7 @@ from catad.linear.families.fourier import Transform
 from catad.linear.families.inverse import Factor, Solved, SolvedForMany, has_array
 from catad.linear.families.inverses import Reciprocals
 from catad.linear.solving.bands import BandsOf
+from catad.vector.resummed import Resummed
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire

@@ -17,7 +17,6 @@ from catad.chunks.rules.table import rule
 from catad.chunks.wires import FREE, MOVED, STORED, Argument, At, Chunked, Local
 from catad.scalar.ir import postorder
 from catad.scalar.vocabulary import FREE as COSTLESS
-from catad.traced.debug import Printed
 from catad.vector.derivative_carriers import PassedOn
 from catad.vector.pointwise.generate import Iota
 from catad.vector.pointwise.map import Map
@@ -97,9 +96,3 @@ def counted(plan: Plan, n: int, ranges: Ranges | None) -> Chunked:
 @rule(PassedOn, cut="left out before running")
 def _passed_on(plan: Plan, primitive: Any, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
     return list(ins[len(ins) - len(outs) :])
-
-
-@rule(Printed, cut="along any axis: local; each task prints its block")
-def _printed(plan: Plan, primitive: Any, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
-    labels = range(len(outs[0].shape))
-    return plan.labelled("print", [(ins[0], labels)], [(outs[0], labels)], lambda b, wires, sizes: b.add(primitive, *wires))[0]

@@ -18,7 +18,7 @@ from catad.chunks.parts import ranges_of
 from catad.chunks.plan import Plan
 from catad.chunks.rules.contractions import added
 from catad.chunks.rules.indexing import TABLE, is_cut, together
-from catad.chunks.rules.present import PLUS
+from catad.chunks.rules.sequences.present import PLUS
 from catad.chunks.rules.table import by_boxes, rule
 from catad.chunks.wires import Chunked
 from catad.linear.families.contract import contract, zeros

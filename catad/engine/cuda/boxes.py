@@ -16,7 +16,6 @@ from catad.engine.cuda.kernel import Compiled, Device
 from catad.engine.cuda.sweeps import sweep
 from catad.engine.stages.bins import Before
 from catad.errors.notices import notice
-from catad.fft.convolution import Resummed
 from catad.linalg.cholesky import Cholesky, CholeskyPulled
 from catad.linalg.circulant import Regular
 from catad.linalg.determinant import OfFactors
@@ -45,6 +44,7 @@ from catad.vector.indexing.overwrite import Added, AddedAt, Overwritten
 from catad.vector.loops.loop import After, Waiting
 from catad.vector.loops.sweep_map import Sweep
 from catad.vector.pointwise.same_value import Fits
+from catad.vector.resummed import Resummed
 from catad.vector.scans.segmented import Numbered, NumberedByFlags, NumberedByLengths
 from catad.vector.shapes.shape import Concatenate
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from catad import upward
 from catad.category.spaces import Space
 from catad.category.terms import D
 from catad.chunks.laid import Laid
 from catad.chunks.parts import Parts
 from catad.chunks.plan import Plan
-from catad.chunks.rules.bodies import Body, Inner, body_of, boxes_of, result_node
+from catad.chunks.rules.loops.bodies import Body, Inner, body_of, boxes_of, result_node
 from catad.chunks.wires import At, Chunked, Local, Read
+from catad.engine.program import program_of
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
@@ -24,7 +24,7 @@ def program(
     plan: Plan, term: D, dom: Space, ins: Sequence[Chunked], states: int = 0, parts: Sequence[Parts] | None = None
 ) -> Body:
     """A program within a box, planned for the arrays that the box is given, or for others, cut in some way."""
-    wiring = upward.program_of(term, dom)[0].wiring
+    wiring = program_of(term, dom)[0].wiring
     return body_of(plan, wiring, parts or [x.parts for x in ins], [None] * len(ins), boxes_of(ins), states)
 
 

@@ -13,7 +13,7 @@ from catad.chunks.parts import Ranges
 from catad.chunks.plan import Labels, Plan
 from catad.chunks.rules.contractions import added
 from catad.chunks.rules.moves import move_of
-from catad.chunks.rules.sequences import Here, block_sizes, follows, in_sequence, steps
+from catad.chunks.rules.sequences.in_sequence import Here, block_sizes, follows, in_sequence, steps
 from catad.chunks.rules.table import WHOLE, rule
 from catad.chunks.wires import At, Chunked, Local, Read
 from catad.linear.families.previous_state import Origin, PreviousState

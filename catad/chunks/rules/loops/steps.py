@@ -10,15 +10,16 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from catad import errors, upward
+from catad import errors
 from catad.category.spaces import Tensor
 from catad.chunks.parts import Parts, Ranges, Sizes, Window, blocks_of, bounds, ranges_of
 from catad.chunks.plan import Plan, Whole
 from catad.chunks.regions import Node
-from catad.chunks.rules.after_loops import ForAllSteps, Frontier
-from catad.chunks.rules.bodies import Body, Copy, Inner, body_of, boxes_of, dims_of, grid_of, in_parts, result_node
+from catad.chunks.rules.loops.after_steps import ForAllSteps, Frontier
+from catad.chunks.rules.loops.bodies import Body, Copy, Inner, body_of, boxes_of, dims_of, grid_of, in_parts, result_node
 from catad.chunks.rules.table import rule
 from catad.chunks.wires import At, Chunked, Joined, Local, Read
+from catad.engine.program import program_of
 from catad.linear.families.reindex import reshaped
 from catad.vector.loops.hoisting import looped
 from catad.vector.loops.sweep_map import Sweep
@@ -57,7 +58,7 @@ class Loop:
         inputs = self.k + self.g
         parts = [x.parts if j < inputs else x.parts[1:] for j, x in enumerate(ins)]
         again = [x.again if self.k <= j < inputs else None for j, x in enumerate(ins)]
-        wiring, outer = upward.program_of(sweep.body, sweep.dom)[0].wiring, boxes_of(ins)
+        wiring, outer = program_of(sweep.body, sweep.dom)[0].wiring, boxes_of(ins)
         bodies: list[Body] = []
         tried: list[list[Parts]] = []
         while parts not in tried and len(tried) <= TRIES:
@@ -91,7 +92,7 @@ class Loop:
     def unrolled(self) -> Sequence[Chunked]:
         """Each step laid out by itself."""
         n, plan, body, k = self.sweep.n, self.plan, self.body, self.k
-        boxes = len(upward.program_of(self.sweep.body, self.sweep.dom)[0].wiring.boxes)
+        boxes = len(program_of(self.sweep.body, self.sweep.dom)[0].wiring.boxes)
         if n * boxes > UNROLLED:
             raise errors.EngineError(errors.too_many_steps(n, boxes, UNROLLED))
         plan.whole += [Whole(one.name, f"{one.because}, in each of {n} steps", n * one.nbytes) for one in body.plan.whole]

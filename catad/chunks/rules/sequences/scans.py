@@ -20,11 +20,11 @@ from catad.category.spaces import Tensor
 from catad.category.terms import D
 from catad.category.wiring import share
 from catad.chunks.plan import Labels, Plan
-from catad.chunks.rules.affine import Maps, OrLonger, long_composition, normal
 from catad.chunks.rules.folds import fold_first
 from catad.chunks.rules.moves import backwards
 from catad.chunks.rules.pointwise import aligned
-from catad.chunks.rules.sequences import Here, at_end, block_sizes, end_of, follows, in_sequence, one_later
+from catad.chunks.rules.sequences.affine import Maps, OrLonger, long_composition, normal
+from catad.chunks.rules.sequences.in_sequence import Here, at_end, block_sizes, end_of, follows, in_sequence, one_later
 from catad.chunks.rules.table import rule
 from catad.chunks.wires import Chunked
 from catad.linear.families.contract import repeated

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from catad.category.cartesian import fork, it, proj
 from catad.category.spaces import Product, Tensor, Unit
 from catad.chunks.plan import Plan
-from catad.chunks.rules.loops import joined, plus, steps_of
+from catad.chunks.rules.loops.steps import joined, plus, steps_of
 from catad.chunks.rules.table import rule, rule_of
 from catad.chunks.wires import Chunked
 from catad.vector.loops.revolve import BoundedLoop, BoundedPullback

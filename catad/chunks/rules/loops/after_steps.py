@@ -10,9 +10,10 @@ from catad.category.spaces import Product, Tensor, flatten
 from catad.category.wiring import Builder, Wiring
 from catad.chunks.laid import laid
 from catad.chunks.plan import Plan
-from catad.chunks.rules.bodies import Body, Copy, Inner, grid_of
+from catad.chunks.rules.loops.bodies import Body, Copy, Inner, grid_of
 from catad.chunks.wires import At, Chunked, Joined, Local, Read
 from catad.linear.families.contract import Contract
+from catad.linear.families.gather import spread_over
 from catad.linear.families.reindex import Reshaped, StridedCopy
 from catad.vector.loops.batching import Lanes
 from catad.vector.pointwise.map import Map
@@ -170,8 +171,6 @@ class ForAllSteps(Copy):
         return self.plan.labelled("copy", [(made, labels)], [(space, range(1 + x.ndim))], self._spread, light=True)[0][0]
 
     def _spread(self, b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
-        from catad.linear.families.gather import spread_over
-
         return [spread_over(b, w, self.size) for w in wires]
 
     def copied(self, x: Chunked) -> Chunked:

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from dask.array import Array
 
-from catad import errors
-from catad.chunks.dask_graph import DaskGraph
 from catad.chunks.libraries import Library
 from catad.chunks.parts import Parts
 from catad.chunks.tasks import Tasks
+from catad.dask.graph import DaskGraph
 
 
 def _parts(array: Array) -> Parts:
     return tuple([tuple(sizes) for sizes in array.chunks])
-
-
-def _checked(array: Array) -> Array:
-    for axis, sizes in enumerate(array.chunks):
-        if any(math.isnan(n) for n in sizes):
-            raise errors.SpaceError(errors.unknown_chunks(axis, array.ndim))
-    return array
 
 
 def _tasks(token: str, arrays: Sequence[Any]) -> Tasks:
@@ -32,4 +23,4 @@ def _tasks(token: str, arrays: Sequence[Any]) -> Tasks:
     return DaskGraph(token, [array for array in arrays if isinstance(array, Array)], [np.asarray(a) for a in others])
 
 
-DASK = Library("dask.array", _parts, _tasks, _checked)
+DASK = Library("dask.array", _parts, _tasks)

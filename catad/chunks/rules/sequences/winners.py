@@ -18,8 +18,8 @@ from catad.category.terms import D
 from catad.category.wiring import share
 from catad.chunks.plan import Labels, Plan
 from catad.chunks.rules.folds import fold_first
-from catad.chunks.rules.present import fold_present
-from catad.chunks.rules.sequences import Here, block_sizes, in_sequence
+from catad.chunks.rules.sequences.in_sequence import Here, block_sizes, in_sequence
+from catad.chunks.rules.sequences.present import fold_present
 from catad.chunks.rules.table import WHOLE, rule
 from catad.chunks.wires import Chunked
 from catad.linear.families.contract import repeated

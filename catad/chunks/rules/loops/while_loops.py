@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from catad.category.spaces import Product, Tensor, Unit
 from catad.chunks.parts import Ranges, Window, blocks_of
 from catad.chunks.plan import Plan
-from catad.chunks.rules.bodies import Body, Inner, dims_of, grid_of
-from catad.chunks.rules.inside import Inside, inner_of, program
-from catad.chunks.rules.loops import at_once
+from catad.chunks.rules.loops.bodies import Body, Inner, dims_of, grid_of
+from catad.chunks.rules.loops.inside import Inside, inner_of, program
+from catad.chunks.rules.loops.steps import at_once
 from catad.chunks.rules.table import rule
 from catad.chunks.wires import At, Chunked, Local, Read
 from catad.linear.families.reindex import reshaped

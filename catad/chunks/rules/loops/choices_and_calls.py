@@ -6,18 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from catad import scalar, upward
+from catad import scalar
 from catad.category.constant import Constant
 from catad.category.spaces import Product, Space, Tensor
 from catad.category.terms import D
 from catad.chunks.plan import Labels, Plan
-from catad.chunks.rules.bodies import Body, dims_of, grid_of, in_parts
 from catad.chunks.rules.contractions import added
-from catad.chunks.rules.inside import Inside, inner_of, program
-from catad.chunks.rules.loops import at_once
+from catad.chunks.rules.loops.bodies import Body, dims_of, grid_of, in_parts
+from catad.chunks.rules.loops.inside import Inside, inner_of, program
+from catad.chunks.rules.loops.steps import at_once
 from catad.chunks.rules.table import WHOLE, local, plan_of, rule
 from catad.chunks.wires import Chunked
 from catad.derivative.functors import Differential, ReverseDifferential
+from catad.engine.program import program_of
 from catad.linear.families.contract import Contract
 from catad.linear.families.reindex import Reshaped, StridedCopy
 from catad.vector.folds.entry_sum import Summed
@@ -40,7 +41,7 @@ WHOLE[Summed] = "how many terms it adds is known only when it runs"
 
 @rule(Call, cut="its own boxes, each by its rule", exchanged="what these exchange; what derivatives compute again is other tasks")
 def _called(plan: Plan, primitive: Call, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
-    program, _ = upward.program_of(primitive.f, primitive.dom)
+    program, _ = program_of(primitive.f, primitive.dom)
     before = plan.salt
     if _is_again(primitive):
         plan.salts += 1
@@ -77,7 +78,7 @@ def _chosen(plan: Plan, primitive: Choose, ins: Sequence[Chunked], outs: Sequenc
     if not all(_may_run(side, primitive.dom) for side in (primitive.f, primitive.g)):
         because = "its sides exchange blocks, and one of them may fail or not end where the other is chosen"
         return plan.on_whole(primitive, ins, outs, because)
-    sides = [plan_of(plan, upward.program_of(side, primitive.dom)[0].wiring, ins[1:]) for side in (primitive.f, primitive.g)]
+    sides = [plan_of(plan, program_of(side, primitive.dom)[0].wiring, ins[1:]) for side in (primitive.f, primitive.g)]
     return [_selected(plan, ins[0], *pair) for pair in zip(*sides, strict=True)]
 
 
@@ -112,7 +113,7 @@ def _chosen_inside(
 
 def _may_run(side: D, dom: Space) -> bool:
     """Whether a side does no harm where it is not chosen: it raises no error, ends, and shows nothing."""
-    for box in upward.program_of(side, dom)[0].wiring.boxes:
+    for box in program_of(side, dom)[0].wiring.boxes:
         if isinstance(box.primitive, (Call, Sweep)) and not isinstance(box.primitive, Counted):
             if not all(_may_run(term, space) for _, term, space in box.primitive.programs()):
                 return False

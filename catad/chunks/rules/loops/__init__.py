@@ -1,0 +1,1 @@
+"""Boxes with programs in them: loops, choices, checkpoints."""

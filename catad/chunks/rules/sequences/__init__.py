@@ -1,0 +1,1 @@
+"""What works along an axis: scans, recurrences, segments, positions of extrema; with what stands before each block."""

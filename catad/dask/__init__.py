@@ -1,0 +1,1 @@
+"""Arrays of Dask as arrays in chunks: their tasks are a graph."""
