@@ -92,7 +92,7 @@ def part_of_blocks(array: Chunked, windows: Sequence[Window | None], salt: int) 
                 x = piece(b, x, k, note[0], x.shape[k] - note[1])
         return [x]
 
-    box = Local("part", tuple(grid), [Read(array, seen)], lay, notes, light=True, salt=salt)
+    box = Local("part", tuple(grid), [Read(array, seen)], lay, notes, light=True, salt=salt, moves=True)
     parts = tuple([sizes if d is None else grid[d] for d, sizes in zip(dims, array.parts, strict=True)])
     return box.result(Tensor([sum(sizes) for sizes in parts], array.space.dtype), dims, parts)
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from catad.chunks.parts import ranges_of
 from catad.chunks.wires import Chunked, Joined, Local, Read, seen_from
 
 SMALL = 4096  # entries of arrays without blocks up to which each task computes them itself by light boxes
 FEW = 64  # the same for other boxes
 MORE = 1.25  # times the bytes of a stored result that are read for computing it again
-BESIDE = 1 << 16  # bytes that a task may read besides for that
-FEW_BOXES = 1  # computed again where more is read for it: with more, each of many steps computes those before it
+BESIDE = 1 << 16  # bytes of an array without blocks that a task may read besides for that
 READS = 4  # times the entries of a result that are read for computing it again
 
 Counts = tuple[int, ...]  # of the blocks along each dimension of a grid
@@ -230,7 +230,7 @@ def _fill(region: Region, asked: list[Local], own: dict[Local, Region], light: _
             else:
                 outside[read] = inside
     for read, inside in outside.items():
-        found = _cone(inside, MORE * _shown(read) + BESIDE, rank, reads, nodes, light)
+        found = _cone(inside, MORE * _shown(read), rank, reads, nodes, light)
         if found is None:
             reads[read] = None
         else:
@@ -270,9 +270,15 @@ def _cone(
                 more[read] = None
     known = {read.array for read in reads}
     new = {read.array: _shown(read) for read in more if read.array not in known}
-    if sum(new.values()) > most or (new and sum([bool(node.dims) for node in cone]) > FEW_BOXES):
+    new = {x: nbytes for x, nbytes in new.items() if x.is_cut or x.nbytes > BESIDE}
+    if not all(node.box.moves for node in cone) and not all(_shows_blocks(read) for read in more if read.array in new):
         return None
-    return list(cone), list(more)
+    return None if sum(new.values()) > most else (list(cone), list(more))
+
+
+def _shows_blocks(read: Read) -> bool:
+    """Whether a task reads nothing of other chunks."""
+    return all(w is None or w.ranges == ranges_of(sizes) for w, sizes in zip(read.windows, read.array.parts, strict=True))
 
 
 def _shown(read: Read) -> float:

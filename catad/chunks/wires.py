@@ -139,6 +139,11 @@ class Local:
         self.writes: list[tuple[int | None, ...]] = []  # for each result the dimension along which each axis is cut
         self.spaces: list[Tensor] = []
 
+    def again(self, reads: Sequence[Read], lay: Lay, stored: bool = False) -> Local:
+        """The same box on other arrays, as yet without results."""
+        stored = stored or self.stored
+        return Local(self.name, self.grid, reads, lay, self.notes, self.offsets, self.light, self.salt, stored, self.moves)
+
     def result(
         self, space: Tensor, dims: Sequence[int | None], sizes: Parts | None = None, again: Again | None = None
     ) -> Chunked:

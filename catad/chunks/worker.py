@@ -45,6 +45,7 @@ class RegionProgram:
     def __init__(self, wiring: Wiring, engine: str, name: str, axes: tuple[int | None, ...], together: int = 0) -> None:
         self.wiring, self.engine, self.name, self.axes, self.together = wiring, engine, name, axes, together
         self._program: Program | None = None
+        self.lawful = False
 
     def program(self, xp: Any) -> Program:
         """The program, compiled for arrays of a library: by one thread, for which the others wait."""
@@ -142,8 +143,9 @@ class RunRegion(InTask):
         _check_blocks(program, leaves)
         with use_engine(program.engine), num_threads(1):
             ready = program.program(xp)
-            if self.checks:
+            if self.checks and not program.lawful:
                 ready.check(xp, leaves)
+                program.lawful = True  # as a program on whole arrays, which checks laws on the first ones
             made = ready(xp, leaves)
         if program.together:
             apart = len(made) - program.together

@@ -199,7 +199,7 @@ class ForAllSteps(Copy):
             lanes = Lanes(term, (*flags, *[False] * len(offsets)), size)
             return flatten(b.apply(lanes, (*wires, *at.offsets)))
 
-        made = Local(box.name, box.grid, reads, lay, box.notes, box.offsets, box.light, box.salt, box.stored)
+        made = box.again(reads, lay)
         made.writes = [(None, *dims) for dims in box.writes]
         made.spaces = [Tensor((size, *space.shape), space.dtype) for space in box.spaces]
         return made

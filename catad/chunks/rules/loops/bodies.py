@@ -297,8 +297,7 @@ class Copy:
     def boxed(self, box: Local) -> Local:
         """The box that stands for another one."""
         reads = [self.plan.read(self.made[read.array], read.windows) if read.array in self.made else read for read in box.reads]
-        stored = box.stored or box in self._stored
-        made = Local(box.name, box.grid, reads, box.lay, box.notes, box.offsets, box.light, box.salt, stored)
+        made = box.again(reads, box.lay, box in self._stored)
         made.writes, made.spaces = box.writes, box.spaces
         return made
 
