@@ -75,7 +75,8 @@ class ChunkPlan:
         return "\n".join([self.subject, *_lines(self)])
 
     def __repr__(self) -> str:
-        return f"<chunk plan: {len(self.stages)} stages, {self.tasks} tasks, {size_text(self.exchanged)} exchanged>"
+        stages, tasks = [f"{n:,} {word}{'s' * (n != 1)}" for n, word in ((len(self.stages), "stage"), (self.tasks, "task"))]
+        return f"<chunk plan: {stages}, {tasks}, {size_text(self.exchanged)} exchanged>"
 
     def draw(self) -> str:
         """A picture, SVG text: a box for each stage, with its tasks, and lines for what passes between them."""
