@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,8 @@ class Library:
     """What stands for the array library of arrays in blocks: where their tasks go, and how they are cut.
 
     `parts_of` gives the sizes of the blocks of an array along each axis, `checked` the array or the error that says why it cannot
-    be used, `tasks` a place for the tasks of a program, which a token stands for, on some arguments.
+    be used, `tasks` a place for the tasks of a program, which a token stands for, on some arguments. `persisted` are arrays whose
+    blocks are held in memory, `computed` those as arrays without blocks.
     """
 
     in_blocks = True
@@ -32,8 +34,11 @@ class Library:
         name: str,
         parts_of: Callable[[Any], Parts],
         tasks: Callable[[str, Sequence[Any]], Tasks],
+        persisted: Callable[[Sequence[Any]], Sequence[Any]],
+        computed: Callable[[Sequence[Any]], Sequence[Any]],
     ) -> None:
         self.__name__, self._parts_of, self.tasks = name, parts_of, tasks
+        self.persisted, self.computed = persisted, computed
 
     def checked(self, array: Any) -> Any:
         """The array; raises `SpaceError` where the sizes of its blocks are not known, so that they are NaN."""
@@ -62,17 +67,32 @@ class Library:
     def arange(*args: Any, dtype: Any = None) -> Any:
         return np.arange(*args, dtype=dtype)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _named, (self.__name__,)
+
     def __repr__(self) -> str:
         return f"<arrays in blocks: {self.__name__}>"
 
 
-HERE = Library("catad blocks", lambda array: array.parts, lambda token, arrays: Here())
+def _in_memory(arrays: Sequence[Any]) -> Sequence[Any]:
+    return [array.numpy() if isinstance(array, BlockArray) else array for array in arrays]
+
+
+HERE = Library("catad blocks", lambda array: array.parts, lambda token, arrays: Here(), lambda arrays: arrays, _in_memory)
 
 
 def library_of(kind: type) -> Library:
     """The library of a class of arrays in blocks."""
     if issubclass(kind, BlockArray):
         return HERE
+    return _of_dask()
+
+
+def _named(name: str) -> Library:
+    """The library that has a name."""
+    if name == HERE.__name__:
+        return HERE
+    import_module("dask")
     return _of_dask()
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from dask.array import Array
+from dask.base import compute, persist
 
 from catad.chunks.libraries import Library
 from catad.chunks.parts import Parts
@@ -23,4 +24,4 @@ def _tasks(token: str, arrays: Sequence[Any]) -> Tasks:
     return DaskGraph(token, [array for array in arrays if isinstance(array, Array)], [np.asarray(a) for a in others])
 
 
-DASK = Library("dask.array", _parts, _tasks)
+DASK = Library("dask.array", _parts, _tasks, lambda arrays: persist(*arrays), lambda arrays: compute(*arrays))

@@ -132,6 +132,15 @@ def does_not_pickle(box: object, error: BaseException) -> str:
     )
 
 
+def not_of_chunks(what: str) -> str:
+    return text(
+        "this needs the numbers of arrays in chunks at once",
+        given=f"{what}, with arrays in chunks",
+        expected="arrays of NumPy or CuPy",
+        do="L.compute() has the coefficients of a linear map in memory; L(x) and L.T(w) take arrays in chunks",
+    )
+
+
 def not_a_whole_limit(limit: object) -> str:
     return text("a limit for whole arrays is a number of bytes", given=repr(limit), expected="an integer of at least 0")
 
