@@ -3,7 +3,8 @@
     python examples/out_of_core.py [--quick] [--rows N] [--epochs N] [--folder DIR]
 
 The loss is a plain function. Arrays of Dask are its arguments, so its value and gradient are a graph of tasks, each on one chunk
-of rows. Nothing here says how to cut the loss into chunks: the plan shows what becomes of it.
+of rows. Nothing here says how to cut the loss into chunks: the plan shows what becomes of it. On a cluster the same program runs
+after `dask.distributed.Client(address)`, with a folder that all workers see.
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ CHUNK = 1 << 19  # rows: 32 MiB of features
 
 
 class Rows:
-    """An array in a `.npy` file, which is open only while a part of it is read: so no more of it than that is in memory.
+    """An array in a `.npy` file, which is open only while a part of it is read, so that no more of it than that is in memory.
 
-    `read` counts the rows that were read.
+    Dask asks for parts of it as of an array of NumPy. Tasks carry the path, not the numbers. `read` counts the rows that were
+    read in this process.
     """
 
     def __init__(self, path: Path) -> None:
@@ -108,7 +110,8 @@ def main(arguments: list[str] | None = None) -> np.ndarray:
         start = memory()
         weights = trained(*[chunks_of(source, chunk) for source in sources], options.epochs)
     print(f"each row was read {sources[0].read / rows:g} times in {options.epochs} epochs")
-    print(f"memory at its peak: {memory() - start:.0f} MB more than before training")
+    more = memory() - start
+    print(f"memory at its peak: {more:.0f} MB more than before training, {1e6 * more / (68 * chunk):.1f} chunks")
     print(f"largest error of a weight: {np.abs(weights - truth).max():.4f}")
     return weights
 

@@ -138,14 +138,14 @@ def _handed(planned: Planned) -> Iterator[tuple[Any, ...]]:
 
 def _lines(plan: ChunkPlan) -> list[str]:
     found = [f"  {space} in {_grid(parts)}" for space, parts in plan.arguments]
-    wide = max([len(stage.name) for stage in plan.stages], default=0)
-    done = 0
+    heads, rows, done = [], [], 0
     for stage, times in _runs(plan):
-        numbers = f"{done + 1}." if times == 1 else f"{done + 1} to {done + times}."
-        each = " each" * (times > 1)
-        count = f"{_counted(stage.tasks, 'task')}, {_counted(stage.programs, 'program')}{each}"
-        found.append(f"  {numbers} {stage.name.ljust(wide)}  {count}; {_reads(stage)}; keeps {size_text(stage.kept)}")
+        heads.append(f"{f'{done + 1} to ' * (times > 1)}{done + times}. {stage.name}")
+        count = f"{_counted(stage.tasks, 'task')}, {_counted(stage.programs, 'program')}{' each' * (times > 1)}"
+        rows.append(f"{count}; {_reads(stage)}; keeps {size_text(stage.kept)}")
         done += times
+    wide = max(map(len, heads), default=0)
+    found += [f"  {head.ljust(wide)}  {row}" for head, row in zip(heads, rows, strict=True)]
     for steps, boxes in plan.unrolled:
         found.append(f"  a loop is laid out step by step, since its steps exchange blocks: {steps:,} steps of {boxes} boxes")
     found += [f"  {one.name} runs whole, since {one.because}: {size_text(one.nbytes)}" for one in plan.whole]
