@@ -14,6 +14,7 @@ from catad import errors, upward
 from catad.chunks.here import BlockArray, Here
 from catad.chunks.parts import Parts, uncut
 from catad.chunks.tasks import Tasks
+from catad.values.arrays import array_module
 
 OLDEST = (2025, 1)  # Dask's year and month with which the tests pass
 
@@ -21,8 +22,8 @@ OLDEST = (2025, 1)  # Dask's year and month with which the tests pass
 class Library:
     """What stands for the array library of arrays in blocks: where their tasks go, and how they are cut.
 
-    `parts_of` gives the sizes of the blocks of an array along each axis, `checked` the array or the error that says why it cannot
-    be used, `tasks` a place for the tasks of a program, which a token stands for, on some arguments.
+    `parts_of` gives the sizes of the blocks of an array along each axis, `tasks` a place for the tasks of a program, which a token
+    stands for, on some arguments, and `sample` an array of the library that the chunks of an array are of.
     """
 
     in_blocks = True
@@ -32,8 +33,20 @@ class Library:
         name: str,
         parts_of: Callable[[Any], Parts],
         tasks: Callable[[str, Sequence[Any]], Tasks],
+        sample: Callable[[Any], Any],
     ) -> None:
-        self.__name__, self._parts_of, self.tasks = name, parts_of, tasks
+        self.__name__, self._parts_of, self.tasks, self._sample = name, parts_of, tasks, sample
+
+    def check_chunks(self, arrays: Sequence[Any]) -> None:
+        """Raise `DeviceError` where the chunks of some arrays, and arrays of NumPy beside them, are of different libraries."""
+        found: dict[Any, int] = {}
+        for k, array in enumerate(arrays):
+            if np.ndim(array):
+                is_plain = isinstance(array, (np.ndarray, np.generic))
+                found.setdefault(array_module(array if is_plain else self._sample(array)), k)
+        if len(found) > 1:
+            (one, i), (other, j), *_ = found.items()
+            raise errors.DeviceError(errors.mixed_chunks(one.__name__, i, other.__name__, j))
 
     def checked(self, array: Any) -> Any:
         """The array; raises `SpaceError` where the sizes of its blocks are not known, so that they are NaN."""
@@ -66,7 +79,7 @@ class Library:
         return f"<arrays in blocks: {self.__name__}>"
 
 
-HERE = Library("catad blocks", lambda array: array.parts, lambda token, arrays: Here())
+HERE = Library("catad blocks", lambda array: array.parts, lambda token, arrays: Here(), lambda array: array.blocks[0])
 
 
 def library_of(kind: type) -> Library:

@@ -23,4 +23,4 @@ def _tasks(token: str, arrays: Sequence[Any]) -> Tasks:
     return DaskGraph(token, [array for array in arrays if isinstance(array, Array)], [np.asarray(a) for a in others])
 
 
-DASK = Library("dask.array", _parts, _tasks)
+DASK = Library("dask.array", _parts, _tasks, lambda array: array._meta)
