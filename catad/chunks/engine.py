@@ -23,7 +23,6 @@ from catad.chunks.wires import Argument, Chunked
 from catad.chunks.worker import RegionProgram
 from catad.engine.backend import Engine, Step
 from catad.engine.choice import chosen
-from catad.support.current_engine import AUTO
 from catad.support.lru import Recent
 
 REPLICATED = 1 << 26  # bytes of an array of NumPy that every task may read
@@ -73,9 +72,9 @@ class InBlocks:
         for array in arrays:
             if isinstance(array, np.ndarray) and array.nbytes > REPLICATED:
                 raise errors.SpaceError(errors.large_beside_chunks(array, REPLICATED))
+        xp.check_chunks(arrays)
         planned = self.planned(tuple([xp.parts(array) for array in arrays]))
-        name = chosen()
-        engine = "cpu" if name == AUTO else name
+        engine = chosen()
         tasks = xp.tasks(f"{self.token} {engine}", arrays)
         blocks = Blocks(tasks, arrays)
         runner = Runner(tasks, blocks, engine, planned.programs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -15,41 +15,58 @@ from catad import errors, upward
 from catad.chunks.here import BlockArray, Here
 from catad.chunks.parts import Parts, uncut
 from catad.chunks.tasks import Tasks
+from catad.values.arrays import array_module
 
 OLDEST = (2025, 1)  # Dask's year and month with which the tests pass
 
 
 class Library:
-    """What stands for the array library of arrays in blocks: where their tasks go, and how they are cut.
-
-    `parts_of` gives the sizes of the blocks of an array along each axis, `checked` the array or the error that says why it cannot
-    be used, `tasks` a place for the tasks of a program, which a token stands for, on some arguments. `persisted` are arrays whose
-    blocks are held in memory, `computed` those as arrays without blocks.
-    """
+    """What stands for the array library of arrays in blocks. Each way to run tasks has a class of its own."""
 
     in_blocks = True
+    __name__: str
 
-    def __init__(
-        self,
-        name: str,
-        parts_of: Callable[[Any], Parts],
-        tasks: Callable[[str, Sequence[Any]], Tasks],
-        persisted: Callable[[Sequence[Any]], Sequence[Any]],
-        computed: Callable[[Sequence[Any]], Sequence[Any]],
-    ) -> None:
-        self.__name__, self._parts_of, self.tasks = name, parts_of, tasks
-        self.persisted, self.computed = persisted, computed
+    def parts_of(self, array: Any) -> Parts:
+        """The sizes of the blocks of an array along each axis."""
+        raise NotImplementedError
+
+    def tasks(self, token: str, arrays: Sequence[Any]) -> Tasks:
+        """A place for the tasks of a program, which a token stands for, on some arguments."""
+        raise NotImplementedError
+
+    def sample(self, array: Any) -> Any:
+        """An array of the library that the blocks of an array are of."""
+        raise NotImplementedError
+
+    def persisted(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        """The arrays, with their blocks held in memory."""
+        raise NotImplementedError
+
+    def computed(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        """The arrays without blocks."""
+        raise NotImplementedError
+
+    def check_chunks(self, arrays: Sequence[Any]) -> None:
+        """Raise `DeviceError` where the chunks of some arrays, and arrays of NumPy beside them, are of different libraries."""
+        found: dict[Any, int] = {}
+        for k, array in enumerate(arrays):
+            if np.ndim(array):
+                is_plain = isinstance(array, (np.ndarray, np.generic))
+                found.setdefault(array_module(array if is_plain else self.sample(array)), k)
+        if len(found) > 1:
+            (one, i), (other, j), *_ = found.items()
+            raise errors.DeviceError(errors.mixed_chunks(one.__name__, i, other.__name__, j))
 
     def checked(self, array: Any) -> Any:
         """The array; raises `SpaceError` where the sizes of its blocks are not known, so that they are NaN."""
-        for axis, sizes in enumerate(self._parts_of(array)):
+        for axis, sizes in enumerate(self.parts_of(array)):
             if any(math.isnan(n) for n in sizes):
                 raise errors.SpaceError(errors.unknown_chunks(axis, array.ndim))
         return array
 
     def parts(self, array: Any) -> Parts:
         """The sizes of the blocks along each axis; an array of NumPy is in one block."""
-        return uncut(np.shape(array)) if isinstance(array, (np.ndarray, np.generic)) else self._parts_of(array)
+        return uncut(np.shape(array)) if isinstance(array, (np.ndarray, np.generic)) else self.parts_of(array)
 
     @staticmethod
     def asarray(value: Any, dtype: Any = None) -> Any:
@@ -74,11 +91,28 @@ class Library:
         return f"<arrays in blocks: {self.__name__}>"
 
 
-def _in_memory(arrays: Sequence[Any]) -> Sequence[Any]:
-    return [array.numpy() if isinstance(array, BlockArray) else array for array in arrays]
+class _Here(Library):
+    """Arrays in blocks in memory, whose tasks run at once."""
+
+    __name__ = "catad blocks"
+
+    def parts_of(self, array: Any) -> Parts:
+        return array.parts  # type: ignore[no-any-return]
+
+    def tasks(self, token: str, arrays: Sequence[Any]) -> Tasks:
+        return Here()
+
+    def sample(self, array: Any) -> Any:
+        return array.blocks[0]
+
+    def persisted(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        return arrays
+
+    def computed(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        return [array.numpy() if isinstance(array, BlockArray) else array for array in arrays]
 
 
-HERE = Library("catad blocks", lambda array: array.parts, lambda token, arrays: Here(), lambda arrays: arrays, _in_memory)
+HERE = _Here()
 
 
 def library_of(kind: type) -> Library:

@@ -20,8 +20,9 @@ from catad.chunks.sending import sent
 from catad.engine.choice import engine_of, use_engine
 from catad.engine.cpu.run.threads import num_threads
 from catad.engine.program import Program
+from catad.support.current_engine import AUTO
 from catad.support.lru import Recent
-from catad.values.arrays import common_module
+from catad.values.arrays import array_module, asarray, common_module
 from catad.version import __version__
 
 
@@ -138,10 +139,13 @@ class RunRegion(InTask):
             raise
 
     def _made(self, program: RegionProgram, leaves: list[Any]) -> Any:
-        xp = common_module([leaf for leaf in leaves if not isinstance(leaf, int)])
+        on_device = [leaf for leaf in leaves if not isinstance(leaf, int) and array_module(leaf) is not np]
+        xp = common_module(on_device)  # constants and numbers beside them move there
         leaves = [np.int64(leaf) if isinstance(leaf, int) else leaf for leaf in leaves]
+        if xp is not np:
+            leaves = [asarray(xp, leaf) for leaf in leaves]
         _check_blocks(program, leaves)
-        with use_engine(program.engine), num_threads(1):
+        with use_engine("cpu" if program.engine == AUTO and xp is np else program.engine), num_threads(1):
             ready = program.program(xp)
             if self.checks and not program.lawful:
                 ready.check(xp, leaves)

@@ -187,6 +187,15 @@ def large_beside_chunks(array: Any, limit: int) -> str:
     )
 
 
+def mixed_chunks(first: str, i: int, second: str, j: int) -> str:
+    return text(
+        "the chunks of one call are arrays of two libraries",
+        given=f"chunks of {first} in leaf {i}, and of {second} in leaf {j}",
+        expected="chunks of one library, and beside chunks on a GPU numbers alone",
+        do="x.map_blocks(cupy.asarray), of an array in one chunk, too, where it stands beside others on a GPU",
+    )
+
+
 def not_in_chunks() -> str:
     return text(
         "a plan for chunks is made for arrays in chunks",
