@@ -48,13 +48,13 @@ def make(folder: Path, rows: int, chunk: int = CHUNK) -> np.ndarray:
     """Write features and labels of a known model, chunk by chunk; returns its weights."""
     rng = np.random.default_rng(0)
     weights = rng.normal(size=FEATURES)
-    features = np.lib.format.open_memmap(folder / "features.npy", "w+", np.float32, (rows, FEATURES))
-    labels = np.lib.format.open_memmap(folder / "labels.npy", "w+", np.float32, (rows,))
-    for first in range(0, rows, chunk):
-        last = min(first + chunk, rows)
-        x = rng.standard_normal((last - first, FEATURES), dtype=np.float32)
-        features[first:last] = x
-        labels[first:last] = rng.random(last - first) < 1 / (1 + np.exp(-x @ weights))
+    with open(folder / "features.npy", "wb") as features, open(folder / "labels.npy", "wb") as labels:
+        for file, shape in ((features, (rows, FEATURES)), (labels, (rows,))):
+            np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": shape})
+        for first in range(0, rows, chunk):
+            x = rng.standard_normal((min(chunk, rows - first), FEATURES), dtype=np.float32)
+            x.tofile(features)
+            (rng.random(len(x)) < 1 / (1 + np.exp(-x @ weights))).astype(np.float32).tofile(labels)
     return weights
 
 
@@ -107,10 +107,9 @@ def main(arguments: list[str] | None = None) -> np.ndarray:
         truth = make(Path(name), rows, chunk)
         sources = Rows(Path(name, "features.npy")), Rows(Path(name, "labels.npy"))
         print(f"{rows:,} rows, {68 * rows / 1e6:,.0f} MB in files, {68 * chunk / 1e6:.1f} MB in a chunk")
-        start = memory()
         weights = trained(*[chunks_of(source, chunk) for source in sources], options.epochs)
     print(f"each row was read {sources[0].read / rows:g} times in {options.epochs} epochs")
-    print(f"memory at its peak: {memory():.0f} MB, of which {start:.0f} MB before training; the compiler takes about 100 MB")
+    print(f"memory of the process at its peak: {memory():,.0f} MB, libraries and compiler included")
     print(f"largest error of a weight: {np.abs(weights - truth).max():.4f}")
     return weights
 
