@@ -16,7 +16,7 @@ from catad.category.boxes import box, of_fields
 from catad.category.spaces import Tensor
 from catad.category.terms import D
 from catad.category.wiring import share
-from catad.chunks.parts import Window, blocks_of
+from catad.chunks.parts import Window, blocks_of, in_order
 from catad.chunks.plan import Plan
 from catad.chunks.rules.folds import fold_first
 from catad.chunks.rules.indexing import cut_bins, from_start, to_positions
@@ -251,7 +251,7 @@ def _with_carries(
     reads = _labels(ins)[0]
     monoid, d, x = primitive.monoid, primitive.monoid.width, ins[1]
     cuts = plan.cuts(reads, (), {})
-    order = sorted(cuts, key=lambda k: (len(cuts[k].starts), cuts[k]))
+    order = in_order(cuts)
     dim = {k: d for d, k in enumerate(order)}
     windows = [Window(dim[k], cuts[k]) if k in dim else None for k in range(x.ndim)]
     block = blocks_of(dim[0], (1,) * len(cuts[0].starts))
