@@ -22,7 +22,7 @@ from catad.linear.matrix.sparsity import may_have_few
 from catad.linear.products import cost_of_wiring
 from catad.linear.structure import Cells, Placed, Structure
 from catad.support.lru import remembered
-from catad.values.arrays import Array, apart, as_array, common_module
+from catad.values.arrays import Array, apart, as_array, numbers_of
 
 if TYPE_CHECKING:
     from catad.linear.map import LinearMap
@@ -42,7 +42,7 @@ def todense(linear: LinearMap, force: bool = False) -> Array:
     rows, columns = linear.shape
     if rows * columns > DENSE_LIMIT and not force:
         raise errors.DenseLimitError(errors.too_large(rows, columns, linear.dtype.itemsize, DENSE_LIMIT))
-    xp = common_module(linear.slots)
+    xp = numbers_of(linear.slots, "L.todense()")
     plain = _is_plain(linear)
     shape = (*linear.cod.leaves[0].shape, *linear.dom.leaves[0].shape) if plain else None
     if xp is np and is_large(linear.structure):
@@ -151,7 +151,7 @@ def _sparse(xp: Any) -> Any:
 
 def tocsr(linear: LinearMap) -> Any:
     """See `LinearMap.tocsr`."""
-    xp = common_module(linear.slots)
+    xp = numbers_of(linear.slots, "L.tocsr()")
     sparse = _sparse(xp)
     if xp is np:
         coloured = entries_by_colours(linear.structure, linear.slots)
@@ -223,7 +223,7 @@ def diagonal(linear: LinearMap, k: int) -> Array:
     """See `LinearMap.diagonal`."""
     check_numbers(linear)
     k = operator.index(k)
-    xp, dtype = common_module(linear.slots), common_dtype(linear.cod.leaves)
+    xp, dtype = numbers_of(linear.slots, "L.diagonal()"), common_dtype(linear.cod.leaves)
     if not span(*linear.shape, k).length:
         return xp.zeros(0, dtype=dtype)
     return apart([linear.structure.diagonal(xp, linear.slots, k).astype(dtype, copy=False)], linear.slots)[0]
@@ -231,7 +231,7 @@ def diagonal(linear: LinearMap, k: int) -> Array:
 
 def as_linear_operator(linear: LinearMap) -> Any:
     """See `LinearMap.as_linear_operator`."""
-    xp = common_module(linear.slots)
+    xp = numbers_of(linear.slots, "L.as_linear_operator()")
     if xp is np:
         from scipy.sparse.linalg import LinearOperator
     else:

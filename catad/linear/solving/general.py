@@ -34,7 +34,7 @@ from catad.linear.solving.solver import (
     solver_of,
 )
 from catad.linear.structure import Structure
-from catad.values.arrays import Array, apart, common_module, is_weak
+from catad.values.arrays import Array, apart, common_module, is_weak, numbers_of
 
 if TYPE_CHECKING:
     from catad.linear.map import LinearMap
@@ -173,7 +173,7 @@ def solver(linear: LinearMap, rtol: float | None = None) -> Solver:
     rows, columns = linear.shape
     if rows != columns:
         raise errors.SolveError(errors.not_square(linear, rows, columns))
-    return solver_of(linear.structure, common_module(linear.slots), linear.slots, rtol)
+    return solver_of(linear.structure, numbers_of(linear.slots, "L.solver"), linear.slots, rtol)
 
 
 def check_tolerance(rtol: Any) -> None:
@@ -190,7 +190,7 @@ def solve(linear: LinearMap, b: Any, rtol: float | None) -> Any:
         raise errors.SolveError(errors.not_square(linear, rows, columns))
     value = is_value(linear.cod, b)
     linear, right = _right_side(linear, b) if value else (linear, flattened(linear, b))
-    xp = common_module([*right, *linear.slots])
+    xp = numbers_of([*right, *linear.slots], "L.solve(b)")
     if right and not len(right[0]):
         return xp.zeros((columns, 0), dtype=common_dtype(linear.dom.leaves))
     for leaf in right:
