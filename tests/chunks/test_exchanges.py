@@ -11,6 +11,7 @@ from catad.engine.program import Program
 from catad.linear.families.contract import Contract
 from catad.testing import in_chunks
 from catad.vector.loops.sweep_map import Sweep
+from catad.vector.pointwise.generate import Iota
 
 
 def same(f, x, *sizes):
@@ -37,8 +38,13 @@ def test_totals_before_each_block_are_joined_in_order(blocks):
 
 
 def test_positions_count_from_the_start_of_the_array():
-    same(lambda x: x * np.arange(11), np.linspace(1, 2, 11), 4)
-    same(lambda x: np.arange(20)[3:14] - x, np.linspace(1, 2, 11), (0, 5, 6))
+    b, space = Builder(), Tensor((11,), np.float64)
+    x = b.wire(space)
+    run = Program(b.finish(Product((space,)), (x,), (x * b.add(Iota(11))[0],)))
+    values = np.linspace(1, 2, 11)
+    for sizes in (4, (0, 5, 6)):
+        (found,) = run(HERE, [in_chunks(values, sizes)])
+        np.testing.assert_array_equal(found.numpy(), values * np.arange(11))
 
 
 def test_boxes_of_one_name_that_read_alike_are_of_different_programs():
