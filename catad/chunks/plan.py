@@ -9,7 +9,8 @@ depend on the numbers and the blocks alone, and not on who computes which block 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -143,6 +144,17 @@ class Plan:
         self.gathered += part.gathered
         self.unrolled += part.unrolled
         self.salts = max(self.salts, part.salts)
+
+    @contextmanager
+    def computing_again(self) -> Iterator[None]:
+        """Within it, boxes are for tasks of their own, even where equal ones have been computed before."""
+        before = self.salt
+        self.salts += 1
+        self.salt = self.salts
+        try:
+            yield
+        finally:
+            self.salt = before
 
     # -- reading
 

@@ -7,6 +7,7 @@ reads anyway are computed again there instead of being stored: those of smaller 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -47,17 +48,14 @@ class Region:
 
     @property
     def tasks(self) -> int:
-        count = 1
-        for n in self.counts:
-            count *= n
-        return count
+        return math.prod(self.counts)
 
     @property
     def name(self) -> str:
         """What its tasks are called: the boxes that are not light, or else the last one."""
         heavy = list(dict.fromkeys([node.box.name for node in self.nodes if not node.box.light]))
         names = heavy or [next(reversed(self.nodes)).box.name]
-        return " and ".join([*names[:2]]) + (" and others" if len(names) > 2 else "")
+        return " and ".join(names[:2]) + (" and others" if len(names) > 2 else "")
 
     def gives(self, box: Local, place: int) -> None:
         """Note that a result of a box is read outside."""

@@ -57,8 +57,8 @@ BUGS = [
     Bug(
         "what a checkpoint computes again is taken from the first time",
         "chunks/rules/loops/choices_and_calls.py",
-        "    if _is_again(primitive):\n",
-        "    if False:\n",
+        "if _is_again(primitive) else",
+        "if False else",
         "chunks/test_loops.py",
     ),
     Bug(
