@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from catad.chunks.parts import ranges_of
-from catad.chunks.wires import Chunked, Joined, Local, Read, seen_from
+from catad.chunks.wires import At, Chunked, Joined, Local, Read, seen_from
 
 SMALL = 4096  # entries of arrays without blocks up to which each task computes them itself by light boxes
 FEW = 64  # the same for other boxes
@@ -32,6 +32,19 @@ class Node(NamedTuple):
     def reads(self) -> list[Read]:
         """What it reads, by the dimensions of the region."""
         return [read.through(self.dims) for read in self.box.reads]
+
+    def at(self, coordinates: Sequence[int], offsets: tuple[Any, ...]) -> At:
+        """Where it is laid out at a coordinate of the region, with the wires of its offsets."""
+        own, box = [coordinates[d] for d in self.dims], self.box
+        sizes = tuple([grid[c] for grid, c in zip(box.grid, own, strict=True)])
+        return At(sizes, tuple([None if notes is None else notes[c] for notes, c in zip(box.notes, own, strict=True)]), offsets)
+
+
+def node_of(read: Read) -> Node:
+    """The box that has made what is read, where that is at the same coordinate."""
+    source, dims = read.array.source, seen_from(read)
+    assert isinstance(source, Local) and dims is not None
+    return Node(source, dims)
 
 
 class Region:
