@@ -25,7 +25,6 @@ from catad.engine.backend import Engine, Step
 from catad.engine.choice import chosen
 from catad.support.lru import Recent
 
-REPLICATED = 1 << 26  # bytes of an array of NumPy that every task may read
 PLANS = 64  # ways to cut the arguments of a program for which plans are kept
 
 
@@ -70,8 +69,8 @@ class InBlocks:
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:
         for array in arrays:
-            if isinstance(array, np.ndarray) and array.nbytes > REPLICATED:
-                raise errors.SpaceError(errors.large_beside_chunks(array, REPLICATED))
+            if isinstance(array, np.ndarray) and array.nbytes > options.REPLICATED:
+                raise errors.SpaceError(errors.large_beside_chunks(array, options.REPLICATED))
         xp.check_chunks(arrays)
         planned = self.planned(tuple([xp.parts(array) for array in arrays]))
         engine = chosen()

@@ -53,9 +53,6 @@ def blocked(array: Any, parts: Parts) -> BlockArray:
 class Here:
     """Runs each task when it is made."""
 
-    def __init__(self) -> None:
-        self.tasks = 0
-
     def blocks(self, array: Any) -> Sequence[Ref]:
         return array.blocks  # type: ignore[no-any-return]
 
@@ -63,7 +60,6 @@ class Here:
         return value
 
     def task(self, name: str, number: tuple[int, ...], run: Callable[..., Any], args: Sequence[Any]) -> Ref:
-        self.tasks += 1
         return run(*args)
 
     def entry(self, ref: Ref, k: int) -> Ref:

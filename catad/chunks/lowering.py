@@ -18,10 +18,10 @@ from catad.category.wiring import Builder, Wiring
 from catad.chunks.exchanges import exchange
 from catad.chunks.leaves import Edges, Leaves, Slices, edges_of
 from catad.chunks.parts import numblocks, ranges_of
-from catad.chunks.regions import Node, Region, made_by
+from catad.chunks.regions import Node, Region, made_by, node_of
 from catad.chunks.tasks import Ref, Tasks
-from catad.chunks.wires import Argument, At, Chunked, Joined, Local, Read, seen_from
-from catad.chunks.worker import CutEdges, Gathered, RegionProgram, RunRegion
+from catad.chunks.wires import Argument, Chunked, Joined, Local, Read
+from catad.chunks.worker import Assembled, CutEdges, RegionProgram, RunRegion
 from catad.errors.places import users_call
 
 LIGHT = 1 << 16  # bytes that a task may hold beside what it reads
@@ -167,7 +167,7 @@ def _layout(region: Region, reads: Sequence[Leaves]) -> Hashable:
     for node in at:
         box = node.box
         ins = [number.get(read, read.array.place) for read in node.reads()]
-        made = [None if read in number else at[_made_by(read)] for read in node.reads()]
+        made = [None if read in number else at[node_of(read)] for read in node.reads()]
         nodes.append((box.lay, box.grid, box.notes, node.dims, tuple([d for d, _ in box.offsets]), tuple(ins), tuple(made)))
     dims = tuple(range(len(region.counts)))
     results = tuple([(at[Node(box, dims)], place) for box, place in region.results])
@@ -177,13 +177,6 @@ def _layout(region: Region, reads: Sequence[Leaves]) -> Hashable:
 def _seen(one: Leaves) -> Hashable:
     array = one.read.array
     return array.shape, array.space.dtype, tuple(one.dims), tuple([tuple(own) for own in one.facts]), one.split
-
-
-def _made_by(read: Read) -> Node:
-    """The box that has made what is read in the same task."""
-    source, dims = read.array.source, seen_from(read)
-    assert isinstance(source, Local) and dims is not None
-    return Node(source, dims)
 
 
 def _classes(region: Region, reads: Sequence[Leaves], d: int) -> tuple[int, ...]:
@@ -209,20 +202,10 @@ def wiring_at(one: Lowered, at: tuple[int, ...]) -> Wiring:
     made: dict[tuple[Node, int], Any] = {}
     numbers: list[Any] = []
     for node in region.nodes:
-        box = node.box
-        own_at = [at[d] for d in node.dims]
-        sizes = tuple([grid[c] for grid, c in zip(box.grid, own_at, strict=True)])
-        notes = tuple([None if notes is None else notes[c] for notes, c in zip(box.notes, own_at, strict=True)])
-        own = [next(offsets) for _ in box.offsets]
+        own = tuple([next(offsets) for _ in node.box.offsets])
         numbers += own
-        wires = []
-        for read in node.reads():
-            wire = known.get(read)
-            if wire is None:
-                wire = made[_made_by(read), read.array.place]
-            wires.append(wire)
-        for place, wire in enumerate(box.lay(b, wires, At(sizes, notes, tuple(own)))):
-            made[node, place] = wire
+        wires = [known[read] if read in known else made[node_of(read), read.array.place] for read in node.reads()]
+        made.update({(node, k): wire for k, wire in enumerate(node.box.lay(b, wires, node.at(at, own)))})
     dims = tuple(range(len(region.counts)))
     outputs = tuple([made[Node(box, dims), place] for box, place in region.results])
     args = (*inputs, *numbers)
@@ -347,7 +330,7 @@ class _Along:
         return [self._spec(tuple([len(axis) for axis in axes]), each, leaves, declared_each)]
 
     def _spec(self, counts: Any, slices: Any, leaves: Any, declared: Any) -> Any:
-        spec = Gathered(counts, slices, leaves, declared)
+        spec = Assembled(counts, slices, leaves, declared)
         return self.specs.setdefault(spec, spec)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from catad import errors
 
 REPLICATED = 64 * 2**20
-"""The bytes of an array without chunks that each worker may be sent."""
+"""The bytes of an array of NumPy, or of a constant, that every task may read."""
 _waits: ContextVar[bool] = ContextVar("waits", default=True)
 _whole: ContextVar[int] = ContextVar("whole", default=2**30)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
@@ -70,6 +70,15 @@ def ranges_of(sizes: Sizes) -> Ranges:
     """The ranges that blocks cover."""
     edges = bounds(sizes)
     return Ranges(edges[:-1], edges[1:])
+
+
+def in_order(cuts: Mapping[int, Ranges]) -> list[int]:
+    """The labels, or axes, that are cut, in the order of the dimensions of a grid: those that are cut alike have equal grids.
+
+    >>> in_order({4: Ranges((0, 3), (3, 5)), 2: Ranges((0,), (7,)), 1: Ranges((0, 2), (2, 5))})
+    [2, 1, 4]
+    """
+    return sorted(cuts, key=lambda k: (len(cuts[k].starts), cuts[k]))
 
 
 def blocks_of(dim: int, sizes: Sizes) -> Window:

@@ -9,7 +9,8 @@ depend on the numbers and the blocks alone, and not on who computes which block 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from catad.category.boxes import Primitive
 from catad.category.constant import Constant
 from catad.category.spaces import Tensor
 from catad.chunks import options
-from catad.chunks.parts import Ranges, Sizes, Window, blocks_of, ranges_of, uncut
+from catad.chunks.parts import Ranges, Sizes, Window, blocks_of, in_order, ranges_of, uncut
 from catad.chunks.wires import ANY, COMPUTED, FREE, STORED, At, Chunked, Local, Read
 from catad.linear.families.reindex import StridedCopy, reshaped
 from catad.vector.shapes.split import piece
@@ -144,6 +145,17 @@ class Plan:
         self.unrolled += part.unrolled
         self.salts = max(self.salts, part.salts)
 
+    @contextmanager
+    def computing_again(self) -> Iterator[None]:
+        """Within it, boxes are for tasks of their own, even where equal ones have been computed before."""
+        before = self.salt
+        self.salts += 1
+        self.salt = self.salts
+        try:
+            yield
+        finally:
+            self.salt = before
+
     # -- reading
 
     def read(self, array: Chunked, windows: Sequence[Window | None]) -> Read:
@@ -189,7 +201,7 @@ class Plan:
         sizes |= {k: n for space, labels in outs for n, k in zip(space.shape, labels, strict=True) if k is not None}
         fixed = {label: Window(None, ranges) for label, ranges in cuts.items() if len(ranges.starts) == 1}
         sizes |= {label: window.ranges.sizes[0] for label, window in fixed.items()}
-        order = sorted([k for k in cuts if k not in fixed], key=lambda k: (len(cuts[k].starts), cuts[k]))  # equal grids are equal
+        order = in_order({k: ranges for k, ranges in cuts.items() if k not in fixed})
         dim = {label: d for d, label in enumerate(order)}
         grid = tuple([cuts[label].sizes for label in order])
         windows = fixed | {label: Window(dim[label], cuts[label]) for label in order}

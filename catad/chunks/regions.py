@@ -7,11 +7,12 @@ reads anyway are computed again there instead of being stored: those of smaller 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from catad.chunks.parts import ranges_of
-from catad.chunks.wires import Chunked, Joined, Local, Read, seen_from
+from catad.chunks.wires import At, Chunked, Joined, Local, Read, seen_from
 
 SMALL = 4096  # entries of arrays without blocks up to which each task computes them itself by light boxes
 FEW = 64  # the same for other boxes
@@ -32,6 +33,19 @@ class Node(NamedTuple):
         """What it reads, by the dimensions of the region."""
         return [read.through(self.dims) for read in self.box.reads]
 
+    def at(self, coordinates: Sequence[int], offsets: tuple[Any, ...]) -> At:
+        """Where it is laid out at a coordinate of the region, with the wires of its offsets."""
+        own, box = [coordinates[d] for d in self.dims], self.box
+        sizes = tuple([grid[c] for grid, c in zip(box.grid, own, strict=True)])
+        return At(sizes, tuple([None if notes is None else notes[c] for notes, c in zip(box.notes, own, strict=True)]), offsets)
+
+
+def node_of(read: Read) -> Node:
+    """The box that has made what is read, where that is at the same coordinate."""
+    source, dims = read.array.source, seen_from(read)
+    assert isinstance(source, Local) and dims is not None
+    return Node(source, dims)
+
 
 class Region:
     """Some local boxes, in the order in which they run: `reads` come from outside, `results` are read outside.
@@ -47,17 +61,14 @@ class Region:
 
     @property
     def tasks(self) -> int:
-        count = 1
-        for n in self.counts:
-            count *= n
-        return count
+        return math.prod(self.counts)
 
     @property
     def name(self) -> str:
         """What its tasks are called: the boxes that are not light, or else the last one."""
         heavy = list(dict.fromkeys([node.box.name for node in self.nodes if not node.box.light]))
         names = heavy or [next(reversed(self.nodes)).box.name]
-        return " and ".join([*names[:2]]) + (" and others" if len(names) > 2 else "")
+        return " and ".join(names[:2]) + (" and others" if len(names) > 2 else "")
 
     def gives(self, box: Local, place: int) -> None:
         """Note that a result of a box is read outside."""

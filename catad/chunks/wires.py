@@ -153,13 +153,6 @@ class Local:
         self.spaces.append(space)
         return Chunked(space, parts, self, len(self.writes) - 1, again)
 
-    @property
-    def number_of_tasks(self) -> int:
-        count = 1
-        for sizes in self.grid:
-            count *= len(sizes)
-        return count
-
 
 def seen_from(read: Read) -> tuple[int, ...] | None:
     """Where a read shows at each coordinate one block of a `Local` box: which dimensions of the reader are those of the box."""

@@ -26,7 +26,7 @@ from catad.values.arrays import array_module, asarray, common_module
 from catad.version import __version__
 
 
-class Gathered(NamedTuple):
+class Assembled(NamedTuple):
     """How a leaf is put together: how many pieces lie along each axis, their slices there (None: whole blocks), in which
     arguments the pieces are, and in which spaces chunks of the user must lie before they are cut."""
 
@@ -206,7 +206,7 @@ def _laid_out(spec: Sequence[Any], args: Sequence[Any]) -> Sequence[Any]:
 
 
 def _used(leaf: Any) -> Sequence[int]:
-    if isinstance(leaf, Gathered):
+    if isinstance(leaf, Assembled):
         return [k for one in leaf.found for k in _used(one)]
     return [leaf if isinstance(leaf, int) else leaf[0]]
 
@@ -214,7 +214,7 @@ def _used(leaf: Any) -> Sequence[int]:
 def _leaf(leaf: Any, args: Sequence[Any]) -> Any:
     if isinstance(leaf, int):
         return args[leaf]
-    if not isinstance(leaf, Gathered):
+    if not isinstance(leaf, Assembled):
         found, item = args[leaf[0]], leaf[1]
         return found[item] if isinstance(item, int) else found[item[0]][item[1]]
     each = []

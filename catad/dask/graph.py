@@ -18,10 +18,10 @@ from dask.array import Array
 from dask.base import clone_key, tokenize
 from dask.highlevelgraph import HighLevelGraph
 
+from catad.chunks.parts import Parts
 from catad.chunks.tasks import Tasks
 from catad.dask.again import again
 
-Parts: TypeAlias = tuple[tuple[int, ...], ...]
 Block: TypeAlias = "TaskRef | tuple[TaskRef, int]"
 
 

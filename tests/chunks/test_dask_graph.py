@@ -314,8 +314,9 @@ def test_blocks_in_memory_are_not_made_again():
         assert graph.blocks_again(array) == graph.blocks(array)
 
 
-def test_blocks_made_of_several_are_held():
-    array = da.from_array(Store(40), chunks=4, meta=np.empty(0)).rechunk(7)
+@pytest.mark.parametrize("size", [7, 8])
+def test_blocks_made_of_several_are_held(size):
+    array = da.from_array(Store(40), chunks=4, meta=np.empty(0)).rechunk(size)
     assert DaskGraph("again", [array]).blocks_again(array) is None
 
 

@@ -10,21 +10,21 @@ BUGS = [
         "chunks/rules/sequences/scans.py",
         "[shifted(b, made[k], 0, monoid.neutral[k]) for k in range(kept, len(made))]",
         "made[kept:]",
-        "chunks/test_scans.py",
+        "chunks/test_exchanges.py",
     ),
     Bug(
         "groups of totals are joined in the wrong order",
         "chunks/plan.py",
         "if reverse else join(b, [*wires[n:], *within])",
         "if reverse else join(b, [*within, *wires[n:]])",
-        "chunks/test_scans.py",
+        "chunks/test_exchanges.py",
     ),
     Bug(
         "the last group of partial results loses one",
         "chunks/plan.py",
         "for i in range(groups)] + [k]",
         "for i in range(groups)] + [k - (groups > 1)]",
-        "chunks/test_plans.py",
+        "chunks/test_exchanges.py",
     ),
     Bug(
         "rows at the edge of a band are not read",
@@ -38,7 +38,7 @@ BUGS = [
         "chunks/rules/pointwise.py",
         "return [b.add(Iota(at.sizes[0]))[0] + at.offsets[0]]",
         "return [b.add(Iota(at.sizes[0]))[0]]",
-        "chunks/test_bins.py",
+        "chunks/test_exchanges.py",
     ),
     Bug(
         "a task receives the first edge of a block for each",
@@ -56,9 +56,9 @@ BUGS = [
     ),
     Bug(
         "what a checkpoint computes again is taken from the first time",
-        "chunks/regions.py",
-        "        if source.salt != salt and source.grid:\n            return None\n",
-        "",
+        "chunks/rules/loops/choices_and_calls.py",
+        "if _is_again(primitive) else",
+        "if False else",
         "chunks/test_loops.py",
     ),
     Bug(
@@ -108,7 +108,7 @@ BUGS = [
         "chunks/lowering.py",
         "nodes.append((box.lay, box.grid,",
         "nodes.append((box.grid,",
-        "chunks/test_laws.py",
+        "chunks/test_exchanges.py",
     ),
     Bug(
         "a bin without a value takes part where tables are joined",
@@ -136,7 +136,7 @@ BUGS = [
         "chunks/rules/contractions.py",
         "whole=many,",
         "whole=[],",
-        "chunks/test_moves.py",
+        "chunks/test_exchanges.py",
     ),
     Bug(
         "a gradient keeps the chunks in which it was made",
@@ -157,6 +157,6 @@ BUGS = [
         "chunks/rules/loops/after_steps.py",
         'if node.op in ("add", "sub", "neg") and all(args):',
         'if node.op in ("add", "sub", "neg"):',
-        "chunks/test_loops.py",
+        "chunks/test_exchanges.py",
     ),
 ]

@@ -16,13 +16,13 @@ from catad.category.boxes import box, of_fields
 from catad.category.spaces import Tensor
 from catad.category.terms import D
 from catad.category.wiring import share
-from catad.chunks.parts import Window, blocks_of
+from catad.chunks.parts import Window, blocks_of, in_order
 from catad.chunks.plan import Plan
 from catad.chunks.rules.folds import fold_first
 from catad.chunks.rules.indexing import cut_bins, from_start, to_positions
 from catad.chunks.rules.sequences.present import fold_present, joined, leaves_alone, present
 from catad.chunks.rules.sequences.winners import NORMAL
-from catad.chunks.rules.table import WHOLE, rule
+from catad.chunks.rules.table import WHOLE, itself, rule
 from catad.chunks.wires import At, Chunked, Local
 from catad.linear.families.contract import repeated
 from catad.linear.families.gather import Gathered, ScatterAdded, rows_of
@@ -185,9 +185,8 @@ def _products_by_bin(
     bins, (reads, table) = primitive.bins, _labels(ins[:2])
     values, totals = reads[1][1], (ins[2], table)
     if not any(0 in labels and len(x.parts[0]) > 1 for x, labels in reads):
-        local = lambda b, wires, sizes: b.add(primitive, *wires)  # noqa: E731
-        whole = (0, table[0])
-        return plan.labelled("products of others by bin", [*reads, totals], [(outs[0], values)], local, whole=whole)[0]
+        given, whole = [*reads, totals], (0, table[0])
+        return plan.labelled("products of others by bin", given, [(outs[0], values)], itself(primitive), whole=whole)[0]
     op = product_of_any(outs[0].dtype)
 
     def lay_total(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
@@ -220,8 +219,7 @@ def _prefixes_by_bin(plan: Plan, primitive: PrefixByBin, ins: Sequence[Chunked],
     spaces = [Tensor((bins, *rest), dtype) for dtype in (*[x.space.dtype for x in ins[1:]], np.dtype(np.bool_))]
     totals, axes = plan.labelled("fold by bin", reads, [(space, table) for space in spaces], lay_tables)
     if not axes:
-        local = lambda b, wires, sizes: b.add(primitive, *wires)  # noqa: E731
-        return plan.labelled("prefixes by bin", reads, [(space, reads[1][1]) for space in outs], local, whole=[0])[0]
+        return plan.labelled("prefixes by bin", reads, [(space, reads[1][1]) for space in outs], itself(primitive), whole=[0])[0]
 
     def join(b: Builder, wires: Sequence[Wire]) -> Sequence[Wire]:
         first, second = ([_like(b, w, wires) for w in own] for own in (wires[: d + 1], wires[d + 1 :]))
@@ -251,7 +249,7 @@ def _with_carries(
     reads = _labels(ins)[0]
     monoid, d, x = primitive.monoid, primitive.monoid.width, ins[1]
     cuts = plan.cuts(reads, (), {})
-    order = sorted(cuts, key=lambda k: (len(cuts[k].starts), cuts[k]))
+    order = in_order(cuts)
     dim = {k: d for d, k in enumerate(order)}
     windows = [Window(dim[k], cuts[k]) if k in dim else None for k in range(x.ndim)]
     block = blocks_of(dim[0], (1,) * len(cuts[0].starts))

@@ -1,4 +1,4 @@
-"""Folds, scans and recurrences: totals of blocks, folded in a tree or scanned, and what stands before each block joined to it."""
+"""Folds: those of blocks, folded in a tree."""
 
 from __future__ import annotations
 

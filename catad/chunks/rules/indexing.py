@@ -21,7 +21,7 @@ from catad.chunks.plan import Labels, Plan
 from catad.chunks.rules.contractions import added
 from catad.chunks.rules.pointwise import aligned
 from catad.chunks.rules.sequences.present import GREATEST, LAST, PLUS, fold_present
-from catad.chunks.rules.table import by_boxes, rule
+from catad.chunks.rules.table import by_boxes, itself, rule
 from catad.chunks.wires import Chunked
 from catad.linear.families.clear import ClearedAt
 from catad.linear.families.contract import contract, repeated, zeros
@@ -273,8 +273,7 @@ def _last_only(plan: Plan, primitive: LastOnly, ins: Sequence[Chunked], outs: Se
     labels = tuple(range(index.ndim))
     own = labels[lead:]
     if not is_cut(index, labels, own):
-        local = lambda b, wires, sizes: b.add(primitive, *wires)  # noqa: E731
-        return plan.labelled("last only", [(index, labels)], [(outs[0], labels)], local, whole=own)[0]
+        return plan.labelled("last only", [(index, labels)], [(outs[0], labels)], itself(primitive), whole=own)[0]
     space, out = Tensor((*index.shape[:lead], primitive.size), np.int64), (*labels[:lead], k)
 
     def positions(b: Builder, starts: Sequence[Wire], sizes: Mapping[int, int]) -> Wire:

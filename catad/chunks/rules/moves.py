@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from catad.category.spaces import Tensor
 from catad.category.wiring import Wire
-from catad.chunks.parts import Ranges, Sizes, Window, bounds, ranges_of, sizes_between
+from catad.chunks.parts import Ranges, Sizes, Window, bounds, in_order, ranges_of, sizes_between
 from catad.chunks.plan import Plan
 from catad.chunks.rules.table import rule
 from catad.chunks.wires import Again, At, Chunked, Joined, Local
@@ -36,8 +36,8 @@ def moving(
     plan: Plan, name: str, space: Tensor, ranges: Sequence[Ranges | None], operands: Sequence[Operand], lay: LayMoved
 ) -> Chunked:
     """Ranges of a result along each axis, None for all of it, each block from what moves into it."""
-    cut = [k for k, r in enumerate(ranges) if r is not None and len(r.starts) > 1]
-    order = sorted(cut, key=lambda k: (len(ranges[k].starts), ranges[k]))  # type: ignore[union-attr]  # equal grids are equal
+    cut = {k: r for k, r in enumerate(ranges) if r is not None and len(r.starts) > 1}
+    order = in_order(cut)
     dim = {k: d for d, k in enumerate(order)}
     moves = [[_shown(own.array, k, ax, r) for k, (ax, r) in enumerate(zip(own.axes, ranges, strict=True))] for own in operands]
     reads = []
@@ -45,7 +45,7 @@ def moving(
         if x is not None:
             reads.append(plan.read(x, [None if m is None else Window(dim.get(k), m[0]) for k, m in enumerate(own)]))
     plan.note_gathered(name, reads)
-    grid = tuple([ranges[k].sizes for k in order])  # type: ignore[union-attr]
+    grid = tuple([cut[k].sizes for k in order])
     notes = [list(zip(*[own[k][1] for own in moves], strict=True)) for k in order]  # type: ignore[index]
 
     def lay_local(b: Builder, wires: list[Wire], at: At) -> Sequence[Wire]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from catad.category.boxes import Primitive
 from catad.category.spaces import Tensor
-from catad.chunks.parts import Ranges, Sizes, Window, bounds, ranges_of, sizes_between
+from catad.chunks.parts import Ranges, Sizes, Window, bounds, in_order, ranges_of, sizes_between
 from catad.chunks.plan import Plan
 from catad.chunks.rules.moves import remembering
 from catad.chunks.rules.table import rule, rule_of
@@ -163,8 +163,8 @@ def _of_ranges(group: Group, ranges: Ranges) -> Cut | None:
 
 def _made(plan: Plan, x: Chunked, space: Tensor, own: Sequence[Group], cuts: Sequence[Cut | None]) -> Chunked:
     """The result with groups that are cut in some way."""
-    many = [k for k, cut in enumerate(cuts) if cut is not None and len(cut.after.starts) > 1]
-    order = sorted(many, key=lambda k: (len(cuts[k].after.starts), cuts[k].after))  # type: ignore[union-attr]
+    many = {k: cut.after for k, cut in enumerate(cuts) if cut is not None and len(cut.after.starts) > 1}
+    order = in_order(many)
     dim = {k: d for d, k in enumerate(order)}
     windows: list[Window | None] = [None] * x.ndim
     parts: list[Sizes] = [(n,) for n in space.shape]
@@ -189,7 +189,7 @@ def _made(plan: Plan, x: Chunked, space: Tensor, own: Sequence[Group], cuts: Seq
             return None
         return _made(plan, x, space, own, found)
 
-    grid = tuple([cuts[k].after.sizes for k in order])  # type: ignore[union-attr]
+    grid = tuple([many[k].sizes for k in order])
     box = Local("reshape", grid, [plan.read(x, windows)], lay, light=True, salt=plan.salt, moves=True)
     plan.note_gathered("reshape", box.reads)
     return box.result(Tensor([sum(sizes) for sizes in parts], space.dtype), dims, tuple(parts), remembering(plan, again))

@@ -19,7 +19,7 @@ from catad.chunks.plan import Plan
 from catad.chunks.rules.contractions import added
 from catad.chunks.rules.indexing import TABLE, is_cut, together
 from catad.chunks.rules.sequences.present import PLUS
-from catad.chunks.rules.table import by_boxes, rule
+from catad.chunks.rules.table import by_boxes, itself, rule
 from catad.chunks.wires import Chunked
 from catad.linear.families.contract import contract, zeros
 from catad.linear.families.gather import Gathered, ScatterAdded, along_axis
@@ -64,8 +64,7 @@ def _sorted_positions(
     own = (*labels[: primitive.lead], k)
     whole = [k] if ordered.nbytes <= TABLE else []
     reads = [(together(plan, ordered, own, whole), own), (numbers, labels)]
-    local = lambda b, wires, sizes: b.add(primitive, *wires)  # noqa: E731
-    found, axes = plan.labelled("places in a sorted array", reads, [(outs[0], labels)], local, whole=whole)
+    found, axes = plan.labelled("places in a sorted array", reads, [(outs[0], labels)], itself(primitive), whole=whole)
     return plan.combined("sum of places", found, added, axes)
 
 
@@ -78,8 +77,7 @@ def _stable_order(plan: Plan, primitive: StableOrder, ins: Sequence[Chunked], ou
     (x,) = ins
     axis, labels = primitive.axis, tuple(range(x.ndim))
     if not is_cut(x, labels, [axis]):
-        local = lambda b, wires, sizes: b.add(primitive, *wires)  # noqa: E731
-        return plan.labelled("order", [(x, labels)], [(outs[0], labels)], local, whole=[axis])[0]
+        return plan.labelled("order", [(x, labels)], [(outs[0], labels)], itself(primitive), whole=[axis])[0]
     other = x.ndim
     across = (*labels[:axis], other, *labels[axis + 1 :])
 
@@ -122,9 +120,8 @@ def _sort_by_bin(plan: Plan, primitive: SortByBin, ins: Sequence[Chunked], outs:
     axis, bins, labels = primitive.axis, primitive.bins, tuple(range(index.ndim))
     if not is_cut(index, labels, [axis]):
         table = (*labels[:axis], index.ndim, *labels[axis + 1 :])
-        local = lambda b, wires, sizes: b.add(primitive, *wires)  # noqa: E731
         made = [(outs[0], labels), (outs[1], labels), (outs[2], table)]
-        return plan.labelled("order by bin", [(index, labels)], made, local, whole=[axis])[0]
+        return plan.labelled("order by bin", [(index, labels)], made, itself(primitive), whole=[axis])[0]
     x, other = scalar.param(0), scalar.param(1)
     bin_of = scalar.apply("select", inside(x, bins), scalar.cast(np.int64, x), scalar.const(bins))
     is_first = scalar.apply("or", scalar.apply("eq", scalar.param(2), scalar.const(0)), scalar.apply("ne", x, other))

@@ -76,8 +76,12 @@ def local(
     along = [len(sizes) > 1 and label in ours for x, labels in ins for sizes, label in zip(x.parts, labels, strict=True)]
     if not any(along) and any(x.is_cut for x, _ in ins):
         return plan.on_whole(primitive, [x for x, _ in ins], [space for space, _ in outs], because)
-    found = lay or (lambda b, wires, sizes: b.add(primitive, *wires))
-    return plan.labelled(words(primitive), ins, outs, found)[0]
+    return plan.labelled(words(primitive), ins, outs, lay or itself(primitive))[0]
+
+
+def itself(primitive: Primitive) -> LayLabelled:
+    """Lays out, on each block, the box that it is on whole arrays."""
+    return lambda b, wires, sizes: b.add(primitive, *wires)
 
 
 def words(primitive: Primitive) -> str:

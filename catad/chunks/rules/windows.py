@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from catad.category.spaces import Tensor
-from catad.chunks.parts import Ranges, Sizes, Window, bounds, ranges_of, sizes_between
+from catad.chunks.parts import Ranges, Sizes, Window, bounds, in_order, ranges_of, sizes_between
 from catad.chunks.plan import Plan
 from catad.chunks.rules.moves import cut_like, remembering
 from catad.chunks.rules.table import rule
@@ -35,8 +35,8 @@ def _windowed(plan: Plan, primitive: Windowed, ins: Sequence[Chunked], outs: Seq
 
 def _shown(plan: Plan, primitive: Windowed, x: Chunked, space: Tensor, ranges: Sequence[Ranges | None]) -> Chunked | None:
     """Ranges of the windows; None where two of them would cut one axis of the array."""
-    cut = [k for k, r in enumerate(ranges) if r is not None and len(r.starts) > 1]
-    order = sorted(cut, key=lambda k: (len(ranges[k].starts), ranges[k]))  # type: ignore[union-attr]  # equal grids are equal
+    cut = {k: r for k, r in enumerate(ranges) if r is not None and len(r.starts) > 1}
+    order = in_order(cut)
     dim = {k: d for d, k in enumerate(order)}
     windows: list[Window | None] = []
     local = []

@@ -14,9 +14,9 @@ from catad.category.wiring import Builder, Wiring
 from catad.chunks.laid import Laid, laid
 from catad.chunks.parts import Parts, ranges_of
 from catad.chunks.plan import Plan
-from catad.chunks.regions import Node, made_by, reached
+from catad.chunks.regions import Node, made_by, node_of, reached
 from catad.chunks.rules.table import plan_of
-from catad.chunks.wires import Again, Argument, At, Chunked, Joined, Local, Read, seen_from
+from catad.chunks.wires import Again, Argument, Chunked, Joined, Local, Read, seen_from
 
 if TYPE_CHECKING:
     from catad.category.wiring import Wire
@@ -223,12 +223,9 @@ class Layout(NamedTuple):
         rest = iter([inputs[k] for k in offsets])
         made: dict[tuple[Node, int], Wire] = {}
         for node in self.inner.nodes:
-            own = [at[d] for d in node.dims]
-            sizes = tuple([grid[c] for grid, c in zip(node.box.grid, own, strict=True)])
-            notes = tuple([None if notes is None else notes[c] for notes, c in zip(node.box.notes, own, strict=True)])
             numbers = tuple([next(rest) for _ in node.box.offsets])
             wires = [known[read] if read in known else made[node_of(read), read.array.place] for read in node.reads()]
-            outs = node.box.lay(b, wires, At(sizes, notes, numbers))
+            outs = node.box.lay(b, wires, node.at(at, numbers))
             made.update({(node, k): wire for k, wire in enumerate(outs)})
         outputs = tuple([made[one] for one in results])
         return laid(b.finish(Product(tuple(spaces)), tuple(inputs), outputs), tuple(ends))
@@ -246,13 +243,6 @@ def result_node(x: Chunked, cut: Sequence[int | None] | None = None) -> tuple[No
     own = x.source.writes[x.place]
     dims = {d: dim for d, dim in zip(own, own if cut is None else cut, strict=True) if d is not None}
     return Node(x.source, tuple([dims[d] for d in range(len(dims))])), x.place  # type: ignore[misc]
-
-
-def node_of(read: Read) -> Node:
-    """The box that has made what is read, where that is at the same coordinate."""
-    dims = seen_from(read)
-    assert dims is not None and isinstance(read.array.source, Local)
-    return Node(read.array.source, dims)
 
 
 class Copy:

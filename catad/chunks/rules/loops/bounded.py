@@ -73,11 +73,8 @@ class _Pullback:
 
     def _again(self, state: Sequence[Chunked], ends: tuple[int, int]) -> Sequence[Chunked]:
         """The states before the steps of a segment, in tasks of their own."""
-        plan, before = self.plan, self.plan.salt
-        plan.salts += 1
-        plan.salt = plan.salts
-        made = self._run(self._ahead(ends, self.sweep.state), [*state, *self.given, *self._steps(self.inputs, ends)])
-        plan.salt = before
+        with self.plan.computing_again():
+            made = self._run(self._ahead(ends, self.sweep.state), [*state, *self.given, *self._steps(self.inputs, ends)])
         return made[len(state) :]
 
     def _pulling(self, ends: tuple[int, int]) -> Sweep:

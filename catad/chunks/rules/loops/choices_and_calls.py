@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -42,14 +43,8 @@ WHOLE[Summed] = "how many terms it adds is known only when it runs"
 @rule(Call, cut="its own boxes, each by its rule", exchanged="what these exchange; what derivatives compute again is other tasks")
 def _called(plan: Plan, primitive: Call, ins: Sequence[Chunked], outs: Sequence[Tensor]) -> Sequence[Chunked]:
     program, _ = program_of(primitive.f, primitive.dom)
-    before = plan.salt
-    if _is_again(primitive):
-        plan.salts += 1
-        plan.salt = plan.salts
-    try:
+    with plan.computing_again() if _is_again(primitive) else nullcontext():
         return plan_of(plan, program.wiring, ins)
-    finally:
-        plan.salt = before
 
 
 def _is_again(primitive: Call) -> bool:

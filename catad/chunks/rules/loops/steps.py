@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from catad import errors
 from catad.category.spaces import Tensor
-from catad.chunks.parts import Parts, Ranges, Sizes, Window, blocks_of, bounds, ranges_of
+from catad.chunks.parts import Parts, Ranges, Sizes, Window, blocks_of, bounds, in_order, ranges_of
 from catad.chunks.plan import Plan, Whole
 from catad.chunks.regions import Node
 from catad.chunks.rules.loops.after_steps import ForAllSteps, Frontier
@@ -202,7 +202,7 @@ class Steps:
 
 def cut_axes(parts: Parts) -> tuple[list[int | None], tuple[Sizes, ...]]:
     """A dimension for each cut axis, and their sizes, in the order in which `Plan.labelled` has them."""
-    order = sorted([k for k, sizes in enumerate(parts) if len(sizes) > 1], key=lambda k: (len(parts[k]), ranges_of(parts[k])))
+    order = in_order({k: ranges_of(sizes) for k, sizes in enumerate(parts) if len(sizes) > 1})
     return [order.index(k) if k in order else None for k in range(len(parts))], tuple([parts[k] for k in order])
 
 

@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catad.category.spaces import Tensor
-from catad.chunks.parts import Ranges, Sizes, Window, blocks_of, ranges_of
+from catad.chunks.parts import Ranges, Sizes, Window, blocks_of, in_order, ranges_of
 from catad.chunks.plan import Labels, Plan, parts_within
 from catad.chunks.rules.moves import backwards, remembering
 from catad.chunks.wires import Again, At, Chunked, Local, Read
@@ -65,7 +65,7 @@ def in_sequence(
     """
     cuts = plan.cuts(ins, (), {})
     sizes = {k: n for x, labels in [*ins] for n, k in zip(x.shape, labels, strict=True) if k is not None}
-    order = sorted(cuts, key=lambda k: (len(cuts[k].starts), cuts[k]))  # equal grids are equal
+    order = in_order(cuts)
     dim = {k: d for d, k in enumerate(order)}
     grid = tuple([cuts[k].sizes for k in order])
     shown = {k: Window(dim[k], cuts[k]) for k in order}
@@ -107,7 +107,6 @@ def follows(sizes: Sizes, reverse: bool = False) -> tuple[bool, ...]:
 def steps(b: Builder, n: int, axis: int, ndim: int) -> Wire:
     """The positions of n steps, as they meet an array along an axis."""
     return reshaped(b, b.add(Iota(n))[0], (n, *(1,) * (ndim - axis - 1)))
-
 
 
 def end_of(b: Builder, x: Wire, axis: int, last: bool = False) -> Wire:

@@ -14,7 +14,7 @@ from catad.chunks.plan import Labels, Plan
 from catad.chunks.rules.contractions import added
 from catad.chunks.rules.moves import move_of
 from catad.chunks.rules.sequences.in_sequence import Here, block_sizes, follows, in_sequence, steps
-from catad.chunks.rules.table import WHOLE, rule
+from catad.chunks.rules.table import WHOLE, itself, rule
 from catad.chunks.wires import At, Chunked, Local, Read
 from catad.linear.families.previous_state import Origin, PreviousState
 from catad.linear.families.recurrence import ONE, Recurred
@@ -82,8 +82,7 @@ def _by_flags(plan: Plan, primitive: NumberedByFlags, ins: Sequence[Chunked], ou
     given: list[tuple[Chunked, Labels]] = [(flags, labels)]
     sizes = block_sizes(plan, given, axis)
     if len(sizes) == 1:
-        local = lambda b, wires, sizes: b.add(primitive, *wires)  # noqa: E731
-        return plan.labelled("numbers of segments", given, [(outs[0], labels)], local, whole=[axis])[0]
+        return plan.labelled("numbers of segments", given, [(outs[0], labels)], itself(primitive), whole=[axis])[0]
     rest = (axis, *labels[:axis], *labels[axis + 1 :])
     notes = follows(sizes)
 
@@ -147,8 +146,7 @@ def _by_lengths(plan: Plan, primitive: NumberedByLengths, ins: Sequence[Chunked]
     (lengths,), axis = ins, primitive.axis
     if lengths.ndim > 1:
         labels: Labels = [None if k == axis else k for k in range(lengths.ndim)]
-        local = lambda b, wires, sizes: b.add(primitive, *wires)  # noqa: E731
-        return plan.labelled("numbers of segments", [(lengths, labels)], [(outs[0], labels)], local, whole=[axis])[0]
+        return plan.labelled("numbers of segments", [(lengths, labels)], [(outs[0], labels)], itself(primitive), whole=[axis])[0]
 
     def lay(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
         return b.add(Recurred(((ONE,),), 0), *b.add(RightLengths(primitive.n), *wires))
@@ -203,8 +201,7 @@ def _origin(plan: Plan, primitive: Origin, ins: Sequence[Chunked], outs: Sequenc
     given: list[tuple[Chunked, Labels]] = [(resets, labels)]
     node = apply("select", param(0), const(-1), apply("sub", apply("add", param(1), param(2)), const(primitive.back)))
     if len(block_sizes(plan, given, axis)) == 1:
-        local = lambda b, wires, sizes: b.add(primitive, *wires)  # noqa: E731
-        return plan.labelled("origins", given, [(outs[0], labels)], local, whole=[axis])[0]
+        return plan.labelled("origins", given, [(outs[0], labels)], itself(primitive), whole=[axis])[0]
 
     def lay(b: Builder, wires: list[Wire], carried: list[Wire], here: Here) -> Sequence[Wire]:
         assert here.start is not None

@@ -20,7 +20,7 @@ from catad.chunks.plan import Labels, Plan
 from catad.chunks.rules.folds import fold_first
 from catad.chunks.rules.sequences.in_sequence import Here, block_sizes, in_sequence
 from catad.chunks.rules.sequences.present import fold_present
-from catad.chunks.rules.table import WHOLE, rule
+from catad.chunks.rules.table import WHOLE, itself, rule
 from catad.chunks.wires import Chunked
 from catad.linear.families.contract import repeated
 from catad.linear.families.reindex import reshaped
@@ -56,8 +56,7 @@ def _arg_extremum(plan: Plan, primitive: ArgExtremum, ins: Sequence[Chunked], ou
     sizes = block_sizes(plan, given, axis)
     if len(sizes) == 1:
         reads = [(x, labels), (ins[1], labels), (ins[2], rest)]
-        local = lambda b, wires, sizes: b.add(primitive, *wires)  # noqa: E731
-        return plan.labelled("position", reads, [(outs[0], rest)], local, whole=[axis])[0]
+        return plan.labelled("position", reads, [(outs[0], rest)], itself(primitive), whole=[axis])[0]
 
     def lay(b: Builder, wires: list[Wire], carried: list[Wire], here: Here) -> Sequence[Wire]:
         assert here.start is not None
@@ -154,8 +153,8 @@ def _others(plan: Plan, primitive: LeaveOneOutProduct, ins: Sequence[Chunked], o
     labels = tuple(range(x.ndim))
     rest = (*labels[:axis], *labels[axis + 1 :])
     if len(block_sizes(plan, [(x, labels)], axis)) == 1:
-        local = lambda b, wires, sizes: b.add(primitive, *wires)  # noqa: E731
-        return plan.labelled("products of others", [(x, labels), (product, rest)], [(outs[0], labels)], local, whole=[axis])[0]
+        given = [(x, labels), (product, rest)]
+        return plan.labelled("products of others", given, [(outs[0], labels)], itself(primitive), whole=[axis])[0]
     op = product_of_any(x.space.dtype)
 
     def lay_total(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
