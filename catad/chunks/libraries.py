@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 from collections.abc import Callable, Sequence
@@ -11,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from catad import errors, upward
-from catad.chunks.here import BlockArray, Here
-from catad.chunks.parts import Parts, uncut
+from catad.chunks.here import BlockArray, Here, blocked
+from catad.chunks.parts import Parts, numblocks, uncut
 from catad.chunks.tasks import Tasks
-from catad.values.arrays import array_module
+from catad.values.arrays import array_module, as_array, in_blocks
+from catad.values.complex_numbers import complex_dtype, complex_of
 
 OLDEST = (2025, 1)  # Dask's year and month with which the tests pass
 
@@ -22,8 +24,9 @@ OLDEST = (2025, 1)  # Dask's year and month with which the tests pass
 class Library:
     """What stands for the array library of arrays in blocks: where their tasks go, and how they are cut.
 
-    `parts_of` gives the sizes of the blocks of an array along each axis, `tasks` a place for the tasks of a program, which a token
-    stands for, on some arguments, and `sample` an array of the library that the chunks of an array are of.
+    `parts_of` gives the sizes of the blocks of an array along each axis, `tasks` a place for the tasks of a program, which a
+    token stands for, on some arguments, `sample` an array of the library that the chunks of an array are of, and `recut` an
+    array, also one of NumPy, cut in some way.
     """
 
     in_blocks = True
@@ -34,8 +37,9 @@ class Library:
         parts_of: Callable[[Any], Parts],
         tasks: Callable[[str, Sequence[Any]], Tasks],
         sample: Callable[[Any], Any],
+        recut: Callable[[Any, Parts], Any],
     ) -> None:
-        self.__name__, self._parts_of, self.tasks, self._sample = name, parts_of, tasks, sample
+        self.__name__, self._parts_of, self.tasks, self._sample, self._recut = name, parts_of, tasks, sample, recut
 
     def check_chunks(self, arrays: Sequence[Any]) -> None:
         """Raise `DeviceError` where the chunks of some arrays, and arrays of NumPy beside them, are of different libraries."""
@@ -49,7 +53,8 @@ class Library:
             raise errors.DeviceError(errors.mixed_chunks(one.__name__, i, other.__name__, j))
 
     def checked(self, array: Any) -> Any:
-        """The array; raises `SpaceError` where the sizes of its blocks are not known, so that they are NaN."""
+        """The array; raises `SpaceError` where blocks are more than arrays, or of sizes that are not known, so that they are NaN."""
+        as_array(self._sample(array))
         for axis, sizes in enumerate(self._parts_of(array)):
             if any(math.isnan(n) for n in sizes):
                 raise errors.SpaceError(errors.unknown_chunks(axis, array.ndim))
@@ -59,8 +64,23 @@ class Library:
         """The sizes of the blocks along each axis; an array of NumPy is in one block."""
         return uncut(np.shape(array)) if isinstance(array, (np.ndarray, np.generic)) else self._parts_of(array)
 
+    def paired(self, re: Any, im: Any) -> Any:
+        """The array of complex numbers with these parts, of which one at least is in blocks."""
+        parts = self.parts(im if isinstance(re, (np.ndarray, np.generic)) else re)
+        own = [self._recut(array, parts) for array in (re, im)]
+        tasks = self.tasks("complex numbers", own)
+        places = itertools.product(*map(range, numblocks(parts)))
+        found = [
+            tasks.task("complex numbers", place, complex_block, blocks)
+            for place, *blocks in zip(places, *map(tasks.blocks, own), strict=True)
+        ]
+        return tasks.array(found, parts, complex_dtype(re.dtype))
+
     @staticmethod
     def asarray(value: Any, dtype: Any = None) -> Any:
+        """A number or an array of NumPy as one; an array in blocks of the dtype as it is."""
+        if in_blocks(array_module(value)) and dtype in (None, value.dtype):
+            return value
         return np.asarray(value, dtype)
 
     @staticmethod
@@ -79,7 +99,18 @@ class Library:
         return f"<arrays in blocks: {self.__name__}>"
 
 
-HERE = Library("catad blocks", lambda array: array.parts, lambda token, arrays: Here(), lambda array: array.blocks[0])
+def complex_block(re: Any, im: Any) -> Any:
+    """A block of complex numbers, of the blocks of their parts."""
+    return complex_of(array_module(re), re, im)
+
+
+def _recut(array: Any, parts: Parts) -> BlockArray:
+    if isinstance(array, BlockArray):
+        return array if array.parts == parts else blocked(array.numpy(), parts)
+    return blocked(np.asarray(array), parts)
+
+
+HERE = Library("catad blocks", lambda array: array.parts, lambda token, arrays: Here(), lambda array: array.blocks[0], _recut)
 
 
 def library_of(kind: type) -> Library:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from dask.array import Array
+from dask.array import Array, from_array
 
 from catad.chunks.libraries import Library
 from catad.chunks.parts import Parts
@@ -23,4 +23,8 @@ def _tasks(token: str, arrays: Sequence[Any]) -> Tasks:
     return DaskGraph(token, [array for array in arrays if isinstance(array, Array)], [np.asarray(a) for a in others])
 
 
-DASK = Library("dask.array", _parts, _tasks, lambda array: array._meta)
+def _recut(array: Any, parts: Parts) -> Array:
+    return array.rechunk(parts) if isinstance(array, Array) else from_array(np.asarray(array), chunks=parts)
+
+
+DASK = Library("dask.array", _parts, _tasks, lambda array: array._meta, _recut)
