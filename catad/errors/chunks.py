@@ -122,6 +122,15 @@ def captured_chunks(array: Any) -> str:
     )
 
 
+def needs_coefficients(what: str, linear: object) -> str:
+    return text(
+        f"{what} depends on the numbers of a linear map and of its argument, and some are in chunks that are not computed",
+        given=abbreviated(linear),
+        expected="coefficients and arguments of NumPy",
+        do="L, b = dask.compute(L, b); in chunks: ct.linear.inverse(L)(b)",
+    )
+
+
 def does_not_pickle(box: object, error: BaseException) -> str:
     return text(
         "code in a program on arrays in chunks cannot be sent to workers",

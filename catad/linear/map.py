@@ -21,6 +21,7 @@ from catad.category.wiring import Wire
 from catad.linear.families.block import Block, Zero, chain, diagonal_block, total
 from catad.linear.families.contract import zeros
 from catad.linear.families.delta import identity
+from catad.linear.matrix.collection import Collection
 from catad.linear.matrix.columns import from_left, times
 from catad.linear.matrix.operator import Operator
 from catad.linear.matrix.repeated_todense import Expected
@@ -49,7 +50,7 @@ def expected_map(dom: Space, cod: Space, structure: Structure, expected: Expecte
     return made
 
 
-class LinearMap(Operator):
+class LinearMap(Operator, Collection):
     """A linear map between two spaces, kept by its structure.
 
     >>> import catad as ct, numpy as np
