@@ -53,7 +53,7 @@ class Library:
             raise errors.DeviceError(errors.mixed_chunks(one.__name__, i, other.__name__, j))
 
     def checked(self, array: Any) -> Any:
-        """The array; raises `SpaceError` where blocks are more than arrays, or of sizes that are not known, so that they are NaN."""
+        """The array; raises `SpaceError` where blocks are more than arrays, or their sizes are not known: NaN."""
         as_array(self._sample(array))
         for axis, sizes in enumerate(self._parts_of(array)):
             if any(math.isnan(n) for n in sizes):
