@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -22,24 +23,34 @@ OLDEST = (2025, 1)  # Dask's year and month with which the tests pass
 
 
 class Library:
-    """What stands for the array library of arrays in blocks: where their tasks go, and how they are cut.
-
-    `parts_of` gives the sizes of the blocks of an array along each axis, `tasks` a place for the tasks of a program, which a
-    token stands for, on some arguments, `sample` an array of the library that the chunks of an array are of, and `recut` an
-    array, also one of NumPy, cut in some way.
-    """
+    """What stands for the array library of arrays in blocks. Each way to run tasks has a class of its own."""
 
     in_blocks = True
+    __name__: str
 
-    def __init__(
-        self,
-        name: str,
-        parts_of: Callable[[Any], Parts],
-        tasks: Callable[[str, Sequence[Any]], Tasks],
-        sample: Callable[[Any], Any],
-        recut: Callable[[Any, Parts], Any],
-    ) -> None:
-        self.__name__, self._parts_of, self.tasks, self._sample, self._recut = name, parts_of, tasks, sample, recut
+    def parts_of(self, array: Any) -> Parts:
+        """The sizes of the blocks of an array along each axis."""
+        raise NotImplementedError
+
+    def tasks(self, token: str, arrays: Sequence[Any]) -> Tasks:
+        """A place for the tasks of a program, which a token stands for, on some arguments."""
+        raise NotImplementedError
+
+    def sample(self, array: Any) -> Any:
+        """An array of the library that the blocks of an array are of."""
+        raise NotImplementedError
+
+    def recut(self, array: Any, parts: Parts) -> Any:
+        """An array, also one of NumPy, cut in some way."""
+        raise NotImplementedError
+
+    def persisted(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        """The arrays, with their blocks held in memory."""
+        raise NotImplementedError
+
+    def computed(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        """The arrays without blocks."""
+        raise NotImplementedError
 
     def check_chunks(self, arrays: Sequence[Any]) -> None:
         """Raise `DeviceError` where the chunks of some arrays, and arrays of NumPy beside them, are of different libraries."""
@@ -47,27 +58,27 @@ class Library:
         for k, array in enumerate(arrays):
             if np.ndim(array):
                 is_plain = isinstance(array, (np.ndarray, np.generic))
-                found.setdefault(array_module(array if is_plain else self._sample(array)), k)
+                found.setdefault(array_module(array if is_plain else self.sample(array)), k)
         if len(found) > 1:
             (one, i), (other, j), *_ = found.items()
             raise errors.DeviceError(errors.mixed_chunks(one.__name__, i, other.__name__, j))
 
     def checked(self, array: Any) -> Any:
         """The array; raises `SpaceError` where blocks are more than arrays, or their sizes are not known: NaN."""
-        as_array(self._sample(array))
-        for axis, sizes in enumerate(self._parts_of(array)):
+        as_array(self.sample(array))
+        for axis, sizes in enumerate(self.parts_of(array)):
             if any(math.isnan(n) for n in sizes):
                 raise errors.SpaceError(errors.unknown_chunks(axis, array.ndim))
         return array
 
     def parts(self, array: Any) -> Parts:
         """The sizes of the blocks along each axis; an array of NumPy is in one block."""
-        return uncut(np.shape(array)) if isinstance(array, (np.ndarray, np.generic)) else self._parts_of(array)
+        return uncut(np.shape(array)) if isinstance(array, (np.ndarray, np.generic)) else self.parts_of(array)
 
     def paired(self, re: Any, im: Any) -> Any:
         """The array of complex numbers with these parts, of which one at least is in blocks."""
         parts = self.parts(im if isinstance(re, (np.ndarray, np.generic)) else re)
-        own = [self._recut(array, parts) for array in (re, im)]
+        own = [self.recut(array, parts) for array in (re, im)]
         tasks = self.tasks("complex numbers", own)
         places = itertools.product(*map(range, numblocks(parts)))
         found = [
@@ -95,6 +106,9 @@ class Library:
     def arange(*args: Any, dtype: Any = None) -> Any:
         return np.arange(*args, dtype=dtype)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _named, (self.__name__,)
+
     def __repr__(self) -> str:
         return f"<arrays in blocks: {self.__name__}>"
 
@@ -104,19 +118,47 @@ def complex_block(re: Any, im: Any) -> Any:
     return complex_of(array_module(re), re, im)
 
 
-def _recut(array: Any, parts: Parts) -> BlockArray:
-    if isinstance(array, BlockArray):
-        return array if array.parts == parts else blocked(array.numpy(), parts)
-    return blocked(np.asarray(array), parts)
+class _Here(Library):
+    """Arrays in blocks in memory, whose tasks run at once."""
+
+    __name__ = "catad blocks"
+
+    def parts_of(self, array: Any) -> Parts:
+        return array.parts  # type: ignore[no-any-return]
+
+    def tasks(self, token: str, arrays: Sequence[Any]) -> Tasks:
+        return Here()
+
+    def sample(self, array: Any) -> Any:
+        return array.blocks[0]
+
+    def recut(self, array: Any, parts: Parts) -> BlockArray:
+        if isinstance(array, BlockArray):
+            return array if array.parts == parts else blocked(array.numpy(), parts)
+        return blocked(np.asarray(array), parts)
+
+    def persisted(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        return arrays
+
+    def computed(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        return [array.numpy() if isinstance(array, BlockArray) else array for array in arrays]
 
 
-HERE = Library("catad blocks", lambda array: array.parts, lambda token, arrays: Here(), lambda array: array.blocks[0], _recut)
+HERE = _Here()
 
 
 def library_of(kind: type) -> Library:
     """The library of a class of arrays in blocks."""
     if issubclass(kind, BlockArray):
         return HERE
+    return _of_dask()
+
+
+def _named(name: str) -> Library:
+    """The library that has a name."""
+    if name == HERE.__name__:
+        return HERE
+    import_module("dask")
     return _of_dask()
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 
+import numpy as np
+
 from catad import errors
 
 REPLICATED = 64 * 2**20
@@ -30,9 +32,9 @@ class chunking:
     """
 
     def __init__(self, whole_limit: int) -> None:
-        if isinstance(whole_limit, bool) or not isinstance(whole_limit, int) or whole_limit < 0:
+        if isinstance(whole_limit, bool) or not isinstance(whole_limit, (int, np.integer)) or whole_limit < 0:
             raise errors.ArgumentError(errors.not_a_whole_limit(whole_limit))
-        self.whole_limit = whole_limit
+        self.whole_limit = int(whole_limit)
 
     def __enter__(self) -> None:
         self._token = _whole.set(self.whole_limit)
@@ -50,6 +52,7 @@ class no_waiting:
     """`with ct.no_waiting():` forbids calls on arrays of Dask to compute anything before they return.
 
     Derivatives of while loops need their numbers of steps, for which a call waits otherwise: it raises `EngineError` inside.
+    The choice holds in this thread; arrays without chunks are computed as always.
 
     >>> import catad as ct
     >>> with ct.no_waiting():

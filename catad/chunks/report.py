@@ -75,7 +75,8 @@ class ChunkPlan:
         return "\n".join([self.subject, *_lines(self)])
 
     def __repr__(self) -> str:
-        return f"<chunk plan: {len(self.stages)} stages, {self.tasks} tasks, {size_text(self.exchanged)} exchanged>"
+        stages, tasks = _counted(len(self.stages), "stage"), _counted(self.tasks, "task")
+        return f"<chunk plan: {stages}, {tasks}, {size_text(self.exchanged)} exchanged>"
 
     def draw(self) -> str:
         """A picture, SVG text: a box for each stage, with its tasks, and lines for what passes between them."""
@@ -138,13 +139,33 @@ def _handed(planned: Planned) -> Iterator[tuple[Any, ...]]:
 def _lines(plan: ChunkPlan) -> list[str]:
     found = [f"  {space} in {_grid(parts)}" for space, parts in plan.arguments]
     wide = max([len(stage.name) for stage in plan.stages], default=0)
-    for k, stage in enumerate(plan.stages):
-        count = f"{stage.tasks:,} task{'s' * (stage.tasks != 1)}, {stage.programs} program{'s' * (stage.programs != 1)}"
-        found.append(f"  {k + 1}. {stage.name.ljust(wide)}  {count}; {_reads(stage)}; keeps {size_text(stage.kept)}")
+    done = 0
+    for stage, times in _runs(plan):
+        numbers = f"{done + 1}." if times == 1 else f"{done + 1} to {done + times}."
+        each = " each" * (times > 1)
+        count = f"{_counted(stage.tasks, 'task')}, {_counted(stage.programs, 'program')}{each}"
+        found.append(f"  {numbers} {stage.name.ljust(wide)}  {count}; {_reads(stage)}; keeps {size_text(stage.kept)}")
+        done += times
     for steps, boxes in plan.unrolled:
         found.append(f"  a loop is laid out step by step, since its steps exchange blocks: {steps:,} steps of {boxes} boxes")
     found += [f"  {one.name} runs whole, since {one.because}: {size_text(one.nbytes)}" for one in plan.whole]
-    found.append(f"  in all {plan.tasks:,} tasks; {size_text(plan.exchanged)} pass between chunks")
+    found.append(f"  in all {_counted(plan.tasks, 'task')}; {size_text(plan.exchanged)} pass between chunks")
+    return found
+
+
+def _counted(n: int, word: str) -> str:
+    return f"{n:,} {word}{'s' * (n != 1)}"
+
+
+def _runs(plan: ChunkPlan) -> list[tuple[Stage, int]]:
+    """Stages, and how many of them follow each other that say the same, such as the steps of a loop."""
+    found: list[tuple[Stage, int]] = []
+    for stage in plan.stages:
+        last = found[-1][0] if found else None
+        if last is not None and last._replace(reads=()) == stage._replace(reads=()) and _reads(last) == _reads(stage):
+            found[-1] = last, found[-1][1] + 1
+        else:
+            found.append((stage, 1))
     return found
 
 
@@ -167,9 +188,10 @@ WIDTH, HEIGHT, GAP = 260, 40, 34  # pixels: a stage, and the room between two
 
 
 def _picture(plan: ChunkPlan) -> str:
-    height = 20 + len(plan.stages) * (HEIGHT + GAP)
+    runs = _runs(plan)
+    height = 20 + len(runs) * (HEIGHT + GAP)
     drawn = []
-    for k, stage in enumerate(plan.stages):
+    for k, (stage, times) in enumerate(runs):
         y = 10 + k * (HEIGHT + GAP)
         if k:
             passed = size_text(stage.exchanged) if stage.exchanged else "in place"
@@ -177,6 +199,7 @@ def _picture(plan: ChunkPlan) -> str:
             drawn.append(f'<text x="{WIDTH / 2 + 16}" y="{y - GAP / 2 + 4}" text-anchor="start" fill="#555">{passed}</text>')
         drawn.append(f'<rect x="10" y="{y}" width="{WIDTH}" height="{HEIGHT}" rx="4" fill="#eef3fb" stroke="#445"/>')
         drawn.append(f'<text x="{WIDTH / 2 + 10}" y="{y + 17}" fill="#222">{html.escape(stage.name)}</text>')
-        drawn.append(f'<text x="{WIDTH / 2 + 10}" y="{y + 32}" fill="#555">{stage.tasks:,} tasks</text>')
+        tasks = _counted(stage.tasks, "task") + f", {times:,} times" * (times > 1)
+        drawn.append(f'<text x="{WIDTH / 2 + 10}" y="{y + 32}" fill="#555">{tasks}</text>')
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH + 20}" height="{height}" viewBox="0 0 {WIDTH + 20} {height}"'
     return "\n".join([f'{head} font-family="sans-serif" font-size="11" text-anchor="middle">', *drawn, "</svg>"])

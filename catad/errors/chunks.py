@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -122,21 +123,21 @@ def captured_chunks(array: Any) -> str:
     )
 
 
-def needs_coefficients(what: str, linear: object) -> str:
-    return text(
-        f"{what} depends on the numbers of a linear map and of its argument, and some are in chunks that are not computed",
-        given=abbreviated(linear),
-        expected="coefficients and arguments of NumPy",
-        do="L, b = dask.compute(L, b); in chunks: ct.linear.inverse(L)(b)",
-    )
-
-
 def does_not_pickle(box: object, error: BaseException) -> str:
     return text(
         "code in a program on arrays in chunks cannot be sent to workers",
         given=f"{abbreviated(box)}: {type(error).__name__}: {abbreviated(error)}",
         expected="functions and boxes that cloudpickle can pickle",
         do="leave open files, locks and connections out of what the function reads, or open them inside it",
+    )
+
+
+def not_of_chunks(what: str) -> str:
+    return text(
+        "this needs the numbers of arrays in chunks at once",
+        given=f"{what}, with arrays in chunks",
+        expected="arrays of NumPy or CuPy",
+        do="L.compute() has the coefficients of a linear map in memory; L(x) and L.T(w) take arrays in chunks",
     )
 
 
@@ -211,6 +212,22 @@ def old_dask(version: str, oldest: str) -> str:
         expected=f"Dask {oldest} or newer",
         do="pip install -U 'catad[dask]'",
     )
+
+
+def in_chunks_already(array: object) -> str:
+    return text("in_chunks cuts a whole array", given=abbreviated(array), expected="an array of NumPy")
+
+
+def wrong_chunks(chunks: Sequence[object], shape: Sequence[int]) -> str:
+    return text(
+        "the chunks do not fit the array",
+        given=f"chunks {abbreviated(tuple(chunks))} of an array of shape {tuple(shape)}",
+        expected="for each axis, or for the first ones, the size of a chunk, above 0, or the sizes of all, whose sum is the axis",
+    )
+
+
+def not_a_seed(seed: object) -> str:
+    return text("a seed chooses where arrays are cut", given=abbreviated(seed), expected="an integer of at least 0")
 
 
 def differs_in_chunks(what: str, leaf: int, found: Any, expected: Any) -> str:

@@ -21,13 +21,12 @@ from catad.category.wiring import Wire
 from catad.linear.families.block import Block, Zero, chain, diagonal_block, total
 from catad.linear.families.contract import zeros
 from catad.linear.families.delta import identity
-from catad.linear.matrix.collection import Collection
 from catad.linear.matrix.columns import from_left, times
 from catad.linear.matrix.operator import Operator
 from catad.linear.matrix.repeated_todense import Expected
 from catad.linear.products import Shared, multiply, operations
 from catad.linear.structure import Structure, apart, of_part
-from catad.values.arrays import Array, as_array, as_number, common_module, is_stand_in, is_weak, kept, sealed
+from catad.values.arrays import Array, as_array, as_number, common_module, in_blocks, is_stand_in, is_weak, kept, sealed
 from catad.values.trees import Tree
 
 
@@ -50,7 +49,7 @@ def expected_map(dom: Space, cod: Space, structure: Structure, expected: Expecte
     return made
 
 
-class LinearMap(Operator, Collection):
+class LinearMap(Operator):
     """A linear map between two spaces, kept by its structure.
 
     >>> import catad as ct, numpy as np
@@ -170,6 +169,37 @@ class LinearMap(Operator, Collection):
         """The transpose (adjoint); the numbers are shared."""
         made = linear_map(self.cod, self.dom, self.structure.T, self.slots, self.weak)
         made.trees = None if self.trees is None else (self.trees[1], self.trees[0])
+        return made
+
+    def persist(self) -> LinearMap:
+        """The map with its coefficients in chunks held in memory, or on the workers, as by `dask.persist`: each use reads them.
+
+        Without it each result that is computed computes the coefficients, too. A map of other arrays is returned as it is.
+
+        >>> import catad as ct, numpy as np
+        >>> y, L = ct.linearize(ct.sin, ct.testing.in_chunks(np.zeros(5), 2))
+        >>> L.persist().T(np.ones(5)).numpy()
+        array([1., 1., 1., 1., 1.])
+        """
+        xp = common_module(self.slots)
+        return self._with_slots(xp.persisted(self.slots)) if in_blocks(xp) else self
+
+    def compute(self) -> LinearMap:
+        """The map with its coefficients in chunks computed, as arrays without chunks: it can be solved and written out.
+
+        A map of other arrays is returned as it is.
+
+        >>> import catad as ct, numpy as np
+        >>> y, L = ct.linearize(ct.square, ct.testing.in_chunks(np.ones(3), 2))
+        >>> L.compute().solve(np.ones(3))
+        array([0.5, 0.5, 0.5])
+        """
+        xp = common_module(self.slots)
+        return self._with_slots(xp.computed(self.slots)) if in_blocks(xp) else self
+
+    def _with_slots(self, slots: Sequence[Array]) -> LinearMap:
+        made = linear_map(self.dom, self.cod, self.structure, slots, self.weak)
+        made.trees = self.trees
         return made
 
     @property

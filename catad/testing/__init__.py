@@ -3,7 +3,8 @@
 `check_function` checks a plain Python function with the morphism that `ct.function` makes of it, `check_grads` compares
 derivatives with central differences, `check_laws` checks the laws of derivatives on a morphism
 at a point, `check_linear_map` those of a linear map, `check_monoid` those of an operator of `scan`; `threads` runs the Python of
-a kernel by real threads, and `check_races` compares all accesses of a launch. All checks raise
+a kernel by real threads, and `check_races` compares all accesses of a launch. `check_chunks` compares a program on arrays in
+chunks, such as `in_chunks` makes them, with the same on whole arrays. All checks raise
 `LawError` with the law, the term, the point, and what was got and expected. The strategies (`spaces`, `points`,
 `terms`, `chains`, `linear_maps`, `matrices`) need Hypothesis, which is imported when one is first called.
 

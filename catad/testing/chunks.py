@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,11 @@ import numpy as np
 from catad import errors
 from catad.category.terms import MorphismLike, morphism
 from catad.chunks.here import BlockArray, blocked
-from catad.chunks.parts import Parts
+from catad.chunks.parts import Parts, Sizes, uncut
 from catad.derivative.grad import Gradient
 from catad.jacobians.at_point import hvp, jvp, linearize, vjp
-from catad.values.trees import tree_leaves
+from catad.values.arrays import array_module, as_array, in_blocks
+from catad.values.trees import tree_leaves, tree_map
 
 Cut = Callable[[Any], Any]
 
@@ -35,20 +37,40 @@ def random_parts(shape: Sequence[int], rng: np.random.Generator, most: int = 4) 
 def in_chunks(array: Any, *chunks: int | Sequence[int]) -> BlockArray:
     """An array of NumPy in chunks in memory, whose programs run at once, task by task: what Dask's arrays are compared with.
 
-    `chunks` are for each axis the size of a chunk or the sizes of all; axes without one are not cut.
+    The array has any shape and a dtype of catad. `chunks` are for each axis the size of a chunk, of which the last one may be
+    shorter, or the sizes of all chunks; axes without one are not cut. Derivatives on the array are those on the whole one,
+    in chunks. `numpy()` gives an array in chunks as one of NumPy.
 
-    >>> x = in_chunks(np.arange(5.0), 2)
-    >>> x.parts, x.numpy()
-    (((2, 2, 1),), array([0., 1., 2., 3., 4.]))
+    Raises `SpaceError` for what is no array, or one in chunks already; `ArgumentError` for more axes than the array has, sizes
+    that are no integers, or that do not fit the axis.
+
+    >>> import catad as ct, numpy as np
+    >>> x = ct.testing.in_chunks(np.arange(5.0), 2)
+    >>> x.parts, ct.cumsum()(x).numpy()
+    (((2, 2, 1),), array([ 0.,  1.,  3.,  6., 10.]))
+    >>> ct.testing.in_chunks(np.ones((4, 6)), (1, 0, 3), 3)
+    <float64 [4, 6] in (3, 2) blocks>
     """
-    parts = []
-    for k, n in enumerate(array.shape):
-        given = chunks[k] if k < len(chunks) else n
-        if isinstance(given, int):
-            parts.append(tuple([min(given, n - at) for at in range(0, n, max(given, 1))]) or (0,))
-        else:
-            parts.append(tuple(given))
-    return blocked(array, tuple(parts))
+    array = as_array(array)
+    if in_blocks(array_module(array)):
+        raise errors.SpaceError(errors.in_chunks_already(array))
+    if len(chunks) > array.ndim:
+        raise errors.ArgumentError(errors.wrong_chunks(chunks, array.shape))
+    own = [_sizes(each, n) for each, n in zip(chunks, array.shape, strict=False)]
+    if None in own:
+        raise errors.ArgumentError(errors.wrong_chunks(chunks, array.shape))
+    return blocked(array, (*[sizes for sizes in own if sizes is not None], *uncut(array.shape[len(own) :])))
+
+
+def _sizes(chunks: Any, n: int) -> Sizes | None:
+    """The sizes along an axis of n entries; None where they do not fit it."""
+    try:
+        size = [index(each) for each in chunks] if isinstance(chunks, Iterable) else index(chunks)
+    except TypeError:
+        return None
+    if isinstance(size, list):
+        return tuple(size) if size and min(size) >= 0 and sum(size) == n else None
+    return (tuple([min(size, n - at) for at in range(0, n, size)]) or (0,)) if size > 0 else None
 
 
 def whole(value: Any) -> Any:
@@ -61,23 +83,31 @@ def whole(value: Any) -> Any:
 
 
 def check_chunks(f: MorphismLike, *args: Any, seed: int = 0, cut: Cut | None = None, many: bool = True) -> None:
-    """Check that f and its derivatives are the same on arrays in blocks, which `seed` cuts, as on the whole arrays.
+    """Check that f and its derivatives are the same on arrays in chunks as on whole arrays.
 
-    Value, jvp, vjp, `pullback.many`, `linearize` with L and L.T and, where the result is one floating number, gradient and
-    Hessian product. Integers must be equal, floats equal but for rounding. `cut` makes an array in blocks of one of NumPy, by
-    default `catad.chunks.here.blocked` at random edges. Raises `LawError` where they differ.
+    f is a morphism or a plain function, at arguments of any shapes and dtypes, also in dicts and other trees. Value, jvp, vjp,
+    `pullback.many` (unless `many` is false), `linearize` with L and L.T and, where the result is one floating number, gradient
+    and Hessian product are compared: in shape and dtype, integers exactly, floats but for rounding. `seed` chooses where axes
+    are cut, some into chunks of size 0 and 1, and the tangents; `cut` makes an array in chunks of one of NumPy, instead, such
+    as `lambda x: ct.testing.in_chunks(x, 2)`.
 
-    >>> import catad as ct
-    >>> check_chunks(ct.square >> ct.sum(), np.arange(5.0))
+    Raises `LawError` where results differ, with both; `SpaceError` for what is no morphism or no argument of it, `ArgumentError`
+    for a seed that is no integer of at least 0, and what f raises.
+
+    >>> import catad as ct, numpy as np
+    >>> ct.testing.check_chunks(lambda x: np.cumsum(np.sin(x)), np.arange(5.0))
+    >>> ct.testing.check_chunks(ct.square >> ct.sum(), np.arange(5.0), cut=lambda x: ct.testing.in_chunks(x, 2))
     """
     f = morphism(f, "check_chunks")
+    if not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise errors.ArgumentError(errors.not_a_seed(seed))
     rng = np.random.default_rng(seed)
     cutting = cut or (lambda array: blocked(array, random_parts(array.shape, rng)))
-    x = [np.asarray(arg) if np.ndim(arg) else arg for arg in args]
-    cut_x = [cutting(arg) if isinstance(arg, np.ndarray) and arg.ndim else arg for arg in x]
+    x = [tree_map(lambda leaf: np.asarray(leaf) if np.ndim(leaf) else leaf, arg) for arg in args]
+    cut_x = _cut(x, cutting)
     y = f(*x)
     _same("value", f(*cut_x), y, x)
-    floats = [np.asarray(arg).dtype.kind == "f" for arg in x]
+    floats = [np.asarray(leaf).dtype.kind == "f" for leaf in tree_leaves(x)]
     leaves = tree_leaves(y)
     if not any(floats) or not any(np.asarray(leaf).dtype.kind == "f" for leaf in leaves):
         return
@@ -102,7 +132,7 @@ def check_chunks(f: MorphismLike, *args: Any, seed: int = 0, cut: Cut | None = N
 
 
 def _cut(values: Sequence[Any], cutting: Cut) -> list[Any]:
-    return [cutting(v) if isinstance(v, np.ndarray) and v.ndim else v for v in values]
+    return [tree_map(lambda v: cutting(v) if isinstance(v, np.ndarray) and v.ndim else v, value) for value in values]
 
 
 def _flat(leaves: list[Any]) -> Any:
@@ -110,17 +140,17 @@ def _flat(leaves: list[Any]) -> Any:
 
 
 def _like(y: Any, rng: np.random.Generator, lead: tuple[int, ...]) -> Any:
-    """A cotangent of a value that is an array or nested tuples of arrays."""
-    if isinstance(y, (tuple, list)):
-        return type(y)([_like(part, rng, lead) for part in y])
-    if isinstance(y, dict):
-        return {key: _like(part, rng, lead) for key, part in y.items()}
-    y = np.asarray(y)
-    return rng.normal(size=(*lead, *y.shape)).astype(y.dtype) if y.dtype.kind == "f" else ()
+    """A cotangent of a value, in its tree."""
+
+    def leaf(y: Any) -> Any:
+        y = np.asarray(y)
+        return rng.normal(size=(*lead, *y.shape)).astype(y.dtype) if y.dtype.kind == "f" else ()
+
+    return tree_map(leaf, y)
 
 
 def _same(what: str, found: Any, expected: Any, x: Sequence[Any]) -> None:
-    longest = max([np.size(arg) for arg in x], default=1)
+    longest = max([np.size(leaf) for leaf in tree_leaves(x)], default=1)
     for k, (a, b) in enumerate(zip(whole(found), whole(expected), strict=True)):
         if a.shape != b.shape or a.dtype != b.dtype or not _close(a, b, longest):
             raise errors.LawError(errors.differs_in_chunks(what, k, a, b))

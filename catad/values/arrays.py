@@ -72,6 +72,14 @@ def refuse_blocks(array: Any) -> Any:
     return array
 
 
+def numbers_of(arrays: Sequence[Any], what: str) -> Any:
+    """The one module of arrays whose numbers are read at once; raises `EngineError` for arrays in blocks."""
+    xp = common_module(arrays)
+    if in_blocks(xp):
+        raise errors.EngineError(errors.not_of_chunks(what))
+    return xp
+
+
 def device_of(xp: Any) -> Any:
     """What stands for the memory where a library makes arrays now: the library, with the current device where it has several."""
     return (xp, xp.cuda.runtime.getDevice()) if hasattr(xp, "cuda") else xp

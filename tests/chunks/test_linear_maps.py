@@ -1,93 +1,83 @@
-"""Linear maps of arrays in chunks: products, arrays of all entries, and what needs the numbers."""
+"""Linear maps and pullbacks in chunks: held, computed, pickled, and what is refused until they are computed."""
+
+from __future__ import annotations
+
+import pickle
 
 import numpy as np
 import pytest
 
 import catad as ct
+from catad.testing import in_chunks
 
-dask = pytest.importorskip("dask")
-da = pytest.importorskip("dask.array")
-X, Y = np.linspace(0.5, 1.5, 11), np.cos(np.arange(11.0))
-
-
-@pytest.fixture(autouse=True)
-def _synchronous():
-    with dask.config.set(scheduler="synchronous"), ct.use_engine("reference"):
-        yield
-
-
-def _lazy(array):
-    return da.from_array(array, chunks=4)
-
-
-def _maps():
-    f, g = ct.function(lambda x: np.cumsum(np.sin(x)) * x), ct.function(lambda x: x[::-1] * x)
-    both = []
-    for x in (_lazy(X), X):
-        first, second = ct.linearize(f, x)[1], ct.linearize(g, x)[1]
-        both.append([first, second, first.T, first >> second, first + second, 3 * first, (first >> second).T])
-    return list(zip(*both, strict=True))
+X = np.linspace(1.0, 1.2, 8)
+PRODUCTS = ct.scan(ct.mul, 1.0)
+NEEDS_NUMBERS = {
+    "solve": lambda L: L.solve(np.ones(8)),
+    "solver": lambda L: L.solver,
+    "todense": lambda L: L.todense(),
+    "tocsr": lambda L: L.tocsr(),
+    "trace": lambda L: L.trace(),
+    "diagonal": lambda L: L.diagonal(),
+    "operator": lambda L: L.as_linear_operator(),
+}
 
 
-def test_applied_and_written_out():
-    for lazy, plain in _maps():
-        for v in (_lazy(Y), Y):
-            assert np.allclose(lazy(v).compute(), plain(Y))
-            assert np.allclose(lazy.matvec(v).compute(), plain.matvec(Y))
-            assert np.allclose(lazy.rmatvec(v).compute(), plain.rmatvec(Y))
-        columns = np.stack([X, Y, X * Y], 1)
-        assert np.allclose(lazy.matmat(columns).compute(), plain.matmat(columns))
-        written = lazy.todense()
-        assert isinstance(written, da.Array)
-        assert written.dtype == np.float64
-        assert np.allclose(written.compute(), plain.todense())
+def loaded(counts):
+    """An array of Dask that counts how often its chunks are loaded."""
+    da = pytest.importorskip("dask.array")
+
+    def load(block_info=None):
+        ((start, stop),) = block_info[None]["array-location"]
+        counts.append(start)
+        return X[start:stop]
+
+    return da.map_blocks(load, chunks=((3, 3, 2),), dtype=float, meta=np.empty(0))
 
 
-def test_written_out_between_products():
-    f = ct.function(lambda x, y: (x * np.sum(y), np.cumsum(x)[:7], y[0]))
-    lazy, plain = ct.linearize(f, _lazy(X), _lazy(X[:5]))[1], ct.linearize(f, X, X[:5])[1]
-    assert np.allclose(lazy.todense().compute(), plain.todense())
+@pytest.mark.parametrize("name", NEEDS_NUMBERS)
+def test_what_needs_numbers_is_an_error_that_says_what_to_do(name):
+    L = ct.linearize(PRODUCTS, in_chunks(X, 3))[1]
+    with pytest.raises(ct.EngineError, match=r"(?s)at once.*L.compute\(\) has"):
+        NEEDS_NUMBERS[name](L)
+    expected = NEEDS_NUMBERS[name](ct.linearize(PRODUCTS, X)[1])
+    found = NEEDS_NUMBERS[name](L.compute())
+    if isinstance(expected, (np.ndarray, float)):
+        np.testing.assert_allclose(found, expected)
 
 
-def test_jacobians_and_hessians():
-    f = ct.function(lambda x: np.cumsum(x**2))
-    loss = ct.function(lambda x: np.sum(x**2 * x[::-1]))
-    assert np.allclose(np.asarray(ct.jacobian(f)(_lazy(X))), ct.jacobian(f)(X).todense())
-    assert np.allclose(np.asarray(ct.hessian(loss)(_lazy(X))), ct.hessian(loss)(X).todense())
+def test_maps_and_pullbacks_that_are_held_load_nothing():
+    counts: list[int] = []
+    x = loaded(counts)
+    L, pullback = ct.linearize(PRODUCTS, x)[1], ct.vjp(PRODUCTS, x)[1]
+    assert not counts
+    L, pullback = L.persist(), pullback.persist()
+    assert counts
+    counts.clear()
+    expected = ct.vjp(PRODUCTS, X)[1](X)[0]
+    for _ in range(2):
+        np.testing.assert_allclose(L.T(X).compute(scheduler="sync"), expected)
+        np.testing.assert_allclose(pullback(X)[0].compute(scheduler="sync"), expected)
+    assert not counts
 
 
-def test_maps_are_collections_of_dask():
-    for lazy, plain in _maps():
-        held, computed = dask.persist(lazy)[0], dask.compute(lazy)[0]
-        assert all(isinstance(slot, da.Array) and not slot.dask.layers.keys() - {slot.name} for slot in held.slots)
-        assert all(type(slot) is np.ndarray for slot in computed.slots)
-        assert np.allclose(held(_lazy(Y)).compute(), plain(Y))
-        assert np.allclose(computed(Y), plain(Y))
-        assert np.allclose(computed.diagonal(), plain.diagonal())
-    lazy = _maps()[0][0]
-    map_and_array = dask.compute({"map": lazy, "image": lazy(Y)})[0]
-    assert np.allclose(map_and_array["map"](Y), map_and_array["image"])
+def test_of_other_arrays_they_are_themselves():
+    L, pullback = ct.linearize(PRODUCTS, X)[1], ct.vjp(PRODUCTS, X)[1]
+    assert L.persist() is L and L.compute() is L and pullback.persist() is pullback
 
 
-def test_maps_of_numpy_are_no_collections():
-    plain = _maps()[0][1]
-    assert not dask.is_dask_collection(plain)
-    assert dask.compute(plain)[0] is plain
+def test_trees_stay():
+    J = ct.jacobian(ct.function(lambda d: {"y": np.cumsum(d["a"])}))({"a": in_chunks(X, 3)})
+    for L in (J.persist(), J.compute()):
+        np.testing.assert_allclose(L.blocks()["y"]["a"].compute().todense(), np.tri(8))
 
 
-@pytest.mark.parametrize("name", ["diagonal", "trace", "tocsr", "as_linear_operator", "solver", "solve"])
-def test_what_needs_numbers_says_so(name):
-    lazy = _maps()[0][0]
-    for linear in (lazy, ct.linearize(ct.function(np.cumsum), _lazy(X))[1]):
-        if not linear.slots and name != "solve":
-            continue
-        with pytest.raises(ct.EngineError, match=r"dask\.compute"):
-            if name == "solver":
-                _ = linear.solver
-            else:
-                getattr(linear, name)(*([_lazy(Y)] if name == "solve" else []))
-
-
-def test_solved_in_chunks():
-    linear = ct.linearize(ct.function(lambda x: x**3), _lazy(X))[1]
-    assert np.allclose(ct.linear.inverse(linear)(_lazy(Y)).compute(), Y / (3 * X**2))
+@pytest.mark.parametrize("cut", [lambda x: in_chunks(x, 3), lambda x: pytest.importorskip("dask.array").from_array(x, chunks=3)])
+@pytest.mark.parametrize("f", [PRODUCTS, ct.sum()], ids=["products", "sum"])
+def test_pickled(cut, f):
+    _, pullback = ct.vjp(f, cut(X))
+    again = pickle.loads(pickle.dumps(pullback))
+    w = np.ones(np.shape(f(X)))
+    found = again(w)[0]
+    found = found.compute(scheduler="sync") if hasattr(found, "compute") else found.numpy()
+    np.testing.assert_allclose(found, ct.vjp(f, X)[1](w)[0])

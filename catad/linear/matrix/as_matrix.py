@@ -14,7 +14,7 @@ from catad import errors, upward
 from catad.category.spaces import Product, Tensor
 from catad.category.wiring import Builder
 from catad.linear.apply import applying
-from catad.linear.matrix.columns import check_numbers, common_dtype, pushed, put_together, refuse_chunks
+from catad.linear.matrix.columns import check_numbers, common_dtype, pushed, put_together
 from catad.linear.matrix.compressed import entries_by_colours
 from catad.linear.matrix.entries import Crowded, of_array, span
 from catad.linear.matrix.materialise import matrix_on, takes_rows
@@ -22,7 +22,7 @@ from catad.linear.matrix.sparsity import may_have_few
 from catad.linear.products import cost_of_wiring
 from catad.linear.structure import Cells, Placed, Structure
 from catad.support.lru import remembered
-from catad.values.arrays import Array, apart, as_array, common_module, in_blocks
+from catad.values.arrays import Array, apart, as_array, numbers_of
 
 if TYPE_CHECKING:
     from catad.linear.map import LinearMap
@@ -42,12 +42,9 @@ def todense(linear: LinearMap, force: bool = False) -> Array:
     rows, columns = linear.shape
     if rows * columns > DENSE_LIMIT and not force:
         raise errors.DenseLimitError(errors.too_large(rows, columns, linear.dtype.itemsize, DENSE_LIMIT))
-    xp = common_module(linear.slots)
+    xp = numbers_of(linear.slots, "L.todense()")
     plain = _is_plain(linear)
     shape = (*linear.cod.leaves[0].shape, *linear.dom.leaves[0].shape) if plain else None
-    if in_blocks(xp):
-        lazy: Array = _written_out(linear.structure, shape)(xp, linear.slots)[0]
-        return lazy
     if xp is np and is_large(linear.structure):
         spread = _spread(linear, shape or linear.shape)
         if spread is not None:
@@ -154,8 +151,7 @@ def _sparse(xp: Any) -> Any:
 
 def tocsr(linear: LinearMap) -> Any:
     """See `LinearMap.tocsr`."""
-    refuse_chunks(linear, "tocsr")
-    xp = common_module(linear.slots)
+    xp = numbers_of(linear.slots, "L.tocsr()")
     sparse = _sparse(xp)
     if xp is np:
         coloured = entries_by_colours(linear.structure, linear.slots)
@@ -226,9 +222,8 @@ def _block_csr(sparse: Any, xp: Any, structure: Structure, cells: Cells, slots: 
 def diagonal(linear: LinearMap, k: int) -> Array:
     """See `LinearMap.diagonal`."""
     check_numbers(linear)
-    refuse_chunks(linear, "diagonal")
     k = operator.index(k)
-    xp, dtype = common_module(linear.slots), common_dtype(linear.cod.leaves)
+    xp, dtype = numbers_of(linear.slots, "L.diagonal()"), common_dtype(linear.cod.leaves)
     if not span(*linear.shape, k).length:
         return xp.zeros(0, dtype=dtype)
     return apart([linear.structure.diagonal(xp, linear.slots, k).astype(dtype, copy=False)], linear.slots)[0]
@@ -236,8 +231,7 @@ def diagonal(linear: LinearMap, k: int) -> Array:
 
 def as_linear_operator(linear: LinearMap) -> Any:
     """See `LinearMap.as_linear_operator`."""
-    refuse_chunks(linear, "as_linear_operator")
-    xp = common_module(linear.slots)
+    xp = numbers_of(linear.slots, "L.as_linear_operator()")
     if xp is np:
         from scipy.sparse.linalg import LinearOperator
     else:

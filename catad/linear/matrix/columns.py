@@ -17,7 +17,7 @@ from catad.category.wiring import Builder, Wire
 from catad.linear.apply import applying
 from catad.linear.structure import Structure, widest
 from catad.support.lru import remembered
-from catad.values.arrays import Array, as_array, common_module, in_blocks
+from catad.values.arrays import Array, as_array, common_module
 
 if TYPE_CHECKING:
     from catad.linear.map import LinearMap
@@ -96,12 +96,6 @@ def check_numbers(linear: LinearMap) -> None:
     """Refuse a map of wires. The error is a plain one, by which `ct.D` knows code that takes arrays only."""
     if any(isinstance(slot, Wire) for slot in linear.slots):
         raise TypeError("a linear map whose numbers are not there yet is no matrix")
-
-
-def refuse_chunks(linear: LinearMap, what: str) -> None:
-    """Raise `EngineError` for a map of arrays in chunks, where a method decides by the numbers how it goes on."""
-    if in_blocks(common_module(linear.slots)):
-        raise errors.EngineError(errors.needs_coefficients(what, linear))
 
 
 def common_dtype(leaves: Sequence[Tensor]) -> np.dtype[Any]:

@@ -19,16 +19,7 @@ import numpy as np
 
 from catad import errors
 from catad.category.spaces import flatten, rebuild, space_of
-from catad.linear.matrix.columns import (
-    check_numbers,
-    common_dtype,
-    flattened,
-    images,
-    is_value,
-    put_together,
-    refuse_chunks,
-    taken_apart,
-)
+from catad.linear.matrix.columns import check_numbers, common_dtype, flattened, images, is_value, put_together, taken_apart
 from catad.linear.matrix.entries import Crowded, Entries, matrix_of, probes
 from catad.linear.solving.gmres import gmres
 from catad.linear.solving.solver import (
@@ -43,7 +34,7 @@ from catad.linear.solving.solver import (
     solver_of,
 )
 from catad.linear.structure import Structure
-from catad.values.arrays import Array, apart, common_module, in_blocks, is_weak
+from catad.values.arrays import Array, apart, common_module, is_weak, numbers_of
 
 if TYPE_CHECKING:
     from catad.linear.map import LinearMap
@@ -179,11 +170,10 @@ def _iterated(xp: Any, apply: Any, b: Array, rtol: float, structure: Structure) 
 def solver(linear: LinearMap, rtol: float | None = None) -> Solver:
     """See `LinearMap.solver`."""
     check_numbers(linear)
-    refuse_chunks(linear, "solver")
     rows, columns = linear.shape
     if rows != columns:
         raise errors.SolveError(errors.not_square(linear, rows, columns))
-    return solver_of(linear.structure, common_module(linear.slots), linear.slots, rtol)
+    return solver_of(linear.structure, numbers_of(linear.slots, "L.solver"), linear.slots, rtol)
 
 
 def check_tolerance(rtol: Any) -> None:
@@ -200,9 +190,7 @@ def solve(linear: LinearMap, b: Any, rtol: float | None) -> Any:
         raise errors.SolveError(errors.not_square(linear, rows, columns))
     value = is_value(linear.cod, b)
     linear, right = _right_side(linear, b) if value else (linear, flattened(linear, b))
-    xp = common_module([*right, *linear.slots])
-    if in_blocks(xp):
-        raise errors.EngineError(errors.needs_coefficients("solve", linear))
+    xp = numbers_of([*right, *linear.slots], "L.solve(b)")
     if right and not len(right[0]):
         return xp.zeros((columns, 0), dtype=common_dtype(linear.dom.leaves))
     for leaf in right:
