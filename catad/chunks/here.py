@@ -32,6 +32,16 @@ class BlockArray:
     def ndim(self) -> int:
         return len(self.shape)
 
+    @property
+    def real(self) -> BlockArray:
+        """The real parts of complex numbers."""
+        return BlockArray([block.real for block in self.blocks], self.parts, self.blocks[0].real.dtype)
+
+    @property
+    def imag(self) -> BlockArray:
+        """The imaginary parts of complex numbers."""
+        return BlockArray([block.imag for block in self.blocks], self.parts, self.blocks[0].imag.dtype)
+
     def numpy(self) -> Any:
         """All blocks as one array."""
         counts = numblocks(self.parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 from collections.abc import Sequence
@@ -12,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from catad import errors, upward
-from catad.chunks.here import BlockArray, Here
-from catad.chunks.parts import Parts, uncut
+from catad.chunks.here import BlockArray, Here, blocked
+from catad.chunks.parts import Parts, numblocks, uncut
 from catad.chunks.tasks import Tasks
-from catad.values.arrays import array_module
+from catad.values.arrays import array_module, as_array, in_blocks
+from catad.values.complex_numbers import complex_dtype, complex_of
 
 OLDEST = (2025, 1)  # Dask's year and month with which the tests pass
 
@@ -38,6 +40,10 @@ class Library:
         """An array of the library that the blocks of an array are of."""
         raise NotImplementedError
 
+    def recut(self, array: Any, parts: Parts) -> Any:
+        """An array, also one of NumPy, cut in some way."""
+        raise NotImplementedError
+
     def persisted(self, arrays: Sequence[Any]) -> Sequence[Any]:
         """The arrays, with their blocks held in memory."""
         raise NotImplementedError
@@ -58,7 +64,8 @@ class Library:
             raise errors.DeviceError(errors.mixed_chunks(one.__name__, i, other.__name__, j))
 
     def checked(self, array: Any) -> Any:
-        """The array; raises `SpaceError` where the sizes of its blocks are not known, so that they are NaN."""
+        """The array; raises `SpaceError` where blocks are more than arrays, or their sizes are not known: NaN."""
+        as_array(self.sample(array))
         for axis, sizes in enumerate(self.parts_of(array)):
             if any(math.isnan(n) for n in sizes):
                 raise errors.SpaceError(errors.unknown_chunks(axis, array.ndim))
@@ -68,8 +75,23 @@ class Library:
         """The sizes of the blocks along each axis; an array of NumPy is in one block."""
         return uncut(np.shape(array)) if isinstance(array, (np.ndarray, np.generic)) else self.parts_of(array)
 
+    def paired(self, re: Any, im: Any) -> Any:
+        """The array of complex numbers with these parts, of which one at least is in blocks."""
+        parts = self.parts(im if isinstance(re, (np.ndarray, np.generic)) else re)
+        own = [self.recut(array, parts) for array in (re, im)]
+        tasks = self.tasks("complex numbers", own)
+        places = itertools.product(*map(range, numblocks(parts)))
+        found = [
+            tasks.task("complex numbers", place, complex_block, blocks)
+            for place, *blocks in zip(places, *map(tasks.blocks, own), strict=True)
+        ]
+        return tasks.array(found, parts, complex_dtype(re.dtype))
+
     @staticmethod
     def asarray(value: Any, dtype: Any = None) -> Any:
+        """A number or an array of NumPy as one; an array in blocks of the dtype as it is."""
+        if in_blocks(array_module(value)) and dtype in (None, value.dtype):
+            return value
         return np.asarray(value, dtype)
 
     @staticmethod
@@ -91,6 +113,11 @@ class Library:
         return f"<arrays in blocks: {self.__name__}>"
 
 
+def complex_block(re: Any, im: Any) -> Any:
+    """A block of complex numbers, of the blocks of their parts."""
+    return complex_of(array_module(re), re, im)
+
+
 class _Here(Library):
     """Arrays in blocks in memory, whose tasks run at once."""
 
@@ -104,6 +131,11 @@ class _Here(Library):
 
     def sample(self, array: Any) -> Any:
         return array.blocks[0]
+
+    def recut(self, array: Any, parts: Parts) -> BlockArray:
+        if isinstance(array, BlockArray):
+            return array if array.parts == parts else blocked(array.numpy(), parts)
+        return blocked(np.asarray(array), parts)
 
     def persisted(self, arrays: Sequence[Any]) -> Sequence[Any]:
         return arrays

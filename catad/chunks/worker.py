@@ -22,7 +22,7 @@ from catad.engine.cpu.run.threads import num_threads
 from catad.engine.program import Program
 from catad.support.current_engine import AUTO
 from catad.support.lru import Recent
-from catad.values.arrays import array_module, asarray, common_module
+from catad.values.arrays import array_module, as_array, asarray, common_module
 from catad.version import __version__
 
 
@@ -196,6 +196,8 @@ def _check_blocks(program: RegionProgram, leaves: Sequence[Any]) -> None:
 def _check(block: Any, space: Tensor | None) -> None:
     if space is not None and (getattr(block, "dtype", None) != space.dtype or getattr(block, "shape", None) != space.shape):
         raise errors.SpaceError(errors.other_block(block, space))
+    if space is not None and isinstance(block, np.ndarray) and type(block) is not np.ndarray:
+        as_array(block)  # masks are more than numbers
 
 
 def _laid_out(spec: Sequence[Any], args: Sequence[Any]) -> Sequence[Any]:

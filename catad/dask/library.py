@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from dask.array import Array
+from dask.array import Array, from_array
 from dask.base import compute, persist
 
 from catad.chunks.libraries import Library
@@ -29,6 +29,9 @@ class _Dask(Library):
 
     def sample(self, array: Array) -> Any:
         return array._meta
+
+    def recut(self, array: Any, parts: Parts) -> Array:
+        return array.rechunk(parts) if isinstance(array, Array) else from_array(np.asarray(array), chunks=parts)
 
     def persisted(self, arrays: Sequence[Any]) -> Sequence[Any]:
         return persist(*arrays)  # type: ignore[no-any-return]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from catad.values.arrays import array_module, is_stand_in
+from catad.values.arrays import array_module, common_module, in_blocks, is_stand_in
 
 KEYS = ("real", "imag")
 _REAL: dict[Any, Any] = {np.dtype(np.complex64): np.dtype(np.float32), np.dtype(np.complex128): np.dtype(np.float64)}
@@ -109,6 +109,8 @@ def paired(re: Any, im: Any) -> Any:
         return Parts(re, im)
     if re.dtype not in _COMPLEX:
         return Parts(re, im)
-    xp: Any = array_module(re)
+    xp = common_module([re, im])
+    if in_blocks(xp):
+        return xp.paired(re, im)
     both = complex_of(xp, re, im)
     return both if both.ndim or xp is not np else both[()]
