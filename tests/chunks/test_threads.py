@@ -75,7 +75,7 @@ def test_callers_at_once(often):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        thread.join(60)
     assert not failed, failed
     for k, c in enumerate(numbers):
         assert found[k] == found[k + 2] == bits(programs(c), scheduler="sync")
@@ -88,7 +88,7 @@ def test_two_threads_compute_one_array(often):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        thread.join(60)
     expected = y.compute(scheduler="sync")
     assert len(found) == 2 and all(one.tobytes() == expected.tobytes() for one in found)
 
