@@ -13,7 +13,7 @@ from catad.category.wiring import Wiring
 from catad.chunks import options
 from catad.chunks.here import BlockArray
 from catad.chunks.lowering import Blocks, Lowered, Runner, lowered
-from catad.chunks.parts import Parts, ranges_of
+from catad.chunks.parts import Parts, cut_like
 from catad.chunks.plan import Plan
 from catad.chunks.regions import regions_of
 from catad.chunks.rules.table import plan_of
@@ -24,6 +24,7 @@ from catad.chunks.worker import RegionProgram
 from catad.engine.backend import Engine, Step
 from catad.engine.choice import chosen
 from catad.support.lru import Recent
+from catad.values.arrays import in_blocks
 
 PLANS = 64  # ways to cut the arguments of a program for which plans are kept
 
@@ -110,8 +111,7 @@ def cut_as_argument(result: Chunked, arguments: Sequence[Chunked]) -> Chunked:
     if result.recut is not None:
         for array in arguments:
             if array.shape == result.shape and array.is_cut and array.parts != result.parts:
-                ranges = tuple([ranges_of(sizes) if len(sizes) > 1 else None for sizes in array.parts])
-                return result.recut(ranges) or result
+                return result.recut(tuple(cut_like(array.parts))) or result
     return result
 
 
@@ -121,7 +121,7 @@ class ForBlocks(Engine):
     name = "blocks"
 
     def runs(self, xp: Any) -> bool:
-        return getattr(xp, "in_blocks", False)
+        return in_blocks(xp)
 
     def steps(self, wiring: Wiring) -> list[Step]:
         return [(InBlocks(wiring), wiring.inputs, wiring.outputs)]

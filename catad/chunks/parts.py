@@ -86,6 +86,11 @@ def blocks_of(dim: int, sizes: Sizes) -> Window:
     return Window(dim, ranges_of(sizes))
 
 
+def cut_like(parts: Sequence[Sizes]) -> list[Ranges | None]:
+    """The ranges of the blocks along each axis, None along an axis of one block."""
+    return [None if len(sizes) == 1 else ranges_of(sizes) for sizes in parts]
+
+
 class Piece(NamedTuple):
     """Positions `start <= k < stop` within a block along an axis; all of the block where `whole`."""
 

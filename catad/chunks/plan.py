@@ -20,7 +20,7 @@ from catad.category.boxes import Primitive
 from catad.category.constant import Constant
 from catad.category.spaces import Tensor
 from catad.chunks import options
-from catad.chunks.parts import Ranges, Sizes, Window, blocks_of, in_order, ranges_of, uncut
+from catad.chunks.parts import Ranges, Sizes, Window, blocks_of, cut_like, in_order, ranges_of, uncut
 from catad.chunks.wires import ANY, COMPUTED, FREE, STORED, At, Chunked, Local, Read
 from catad.linear.families.reindex import StridedCopy, reshaped
 from catad.vector.shapes.split import piece
@@ -288,7 +288,7 @@ class Plan:
         """The bytes of arrays that are cut in another way along a label, and cannot be made in this one."""
         moved = 0
         for x, labels in ins:
-            axes = list(zip([ranges_of(sizes) if len(sizes) > 1 else None for sizes in x.parts], labels, strict=True))
+            axes = list(zip(cut_like(x.parts), labels, strict=True))
             if any(k == label and here is not None and here != ranges for here, k in axes):
                 own = [ranges if k == label else here for here, k in axes]
                 moved += x.nbytes if x.again is None or x.again(tuple(own)) is None else 0

@@ -62,10 +62,6 @@ class DaskGraph(Tasks):
         self._called: dict[str, list[_Layer]] = {}  # by what their tasks are called
         self._entries: dict[tuple[Any, int], TaskRef] = {}
 
-    def parts(self, array: Array) -> Parts:
-        """The sizes of the blocks of an array along each axis."""
-        return tuple([tuple(sizes) for sizes in array.chunks])
-
     def blocks(self, array: Array) -> list[TaskRef]:
         """The blocks of one of the arrays of the call, in C order."""
         return [TaskRef((array.name, *place)) for place in _places(array.chunks)]

@@ -35,7 +35,7 @@ def last(before: Any) -> Any:
 
 def program(tasks: Any, x: Any, scale: Any, product: Any = product) -> tuple[Any, Any, Any]:
     """The product, its running sum, and the total."""
-    parts = tasks.parts(x)
+    parts = x.chunks
     factor = tasks.value("scale", scale)
     made = [tasks.task("product and total", (k,), product, (block, factor)) for k, block in enumerate(tasks.blocks(x))]
     before = tasks.task("scan of totals", (), carries, [tasks.entry(one, 1) for one in made])

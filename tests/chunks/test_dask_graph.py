@@ -169,14 +169,14 @@ def test_blocks_of_a_grid():
     graph = DaskGraph("grid", [x])
     places = list(np.ndindex(2, 3))
     made = [graph.task("square", at, np.square, (block,)) for at, block in zip(places, graph.blocks(x), strict=True)]
-    got = graph.array(made, graph.parts(x), x.dtype)
+    got = graph.array(made, x.chunks, x.dtype)
     assert key_split(got.name) == "square"
     np.testing.assert_array_equal(got.compute(scheduler="threads"), np.arange(35.0).reshape(5, 7) ** 2)
     by_row = graph.array([(graph.task("both", (k,), both, (made[3 * k],)), 1) for k in range(2)], ((2, 3), (3,)), x.dtype)
     np.testing.assert_array_equal(by_row.compute(scheduler="threads"), np.arange(35.0).reshape(5, 7)[:, :3] ** 2 + 1)
     turned = graph.array([made[0], made[3]], ((2, 3), (3,)), x.dtype)  # some blocks of a layer: they are handed over
     np.testing.assert_array_equal(turned.compute(scheduler="threads"), np.arange(35.0).reshape(5, 7)[:, :3] ** 2)
-    whole = graph.array(graph.blocks(x), graph.parts(x), x.dtype)
+    whole = graph.array(graph.blocks(x), x.chunks, x.dtype)
     np.testing.assert_array_equal(whole.compute(scheduler="threads"), x.compute())
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from catad.category.spaces import Tensor
 from catad.category.wiring import Wire
-from catad.chunks.parts import Ranges, Sizes, Window, bounds, in_order, ranges_of, sizes_between
+from catad.chunks.parts import Ranges, Sizes, Window, bounds, cut_like, in_order, sizes_between
 from catad.chunks.plan import Plan
 from catad.chunks.rules.table import rule
 from catad.chunks.wires import Again, At, Chunked, Joined, Local
@@ -80,11 +80,6 @@ def remembering(plan: Plan, again: Again) -> Again:
         return known[key]
 
     return found
-
-
-def cut_like(sizes: Sequence[Sizes]) -> list[Ranges | None]:
-    """The ranges of these blocks, None along an axis of one block."""
-    return [None if len(own) == 1 else ranges_of(own) for own in sizes]
 
 
 @rule(StridedCopy, cut="along any axis: local, from the positions that a block shows", exchanged="what lies in other blocks")

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from catad.category.spaces import Tensor
+from catad.chunks.parts import cut_like
 from catad.chunks.plan import Plan
-from catad.chunks.rules.moves import Operand, cut_like, moved_sizes, moving
+from catad.chunks.rules.moves import Operand, moved_sizes, moving
 from catad.chunks.rules.pointwise import aligned
 from catad.chunks.rules.table import rule
 from catad.chunks.wires import Chunked

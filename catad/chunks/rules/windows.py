@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from catad.category.spaces import Tensor
-from catad.chunks.parts import Ranges, Sizes, Window, bounds, in_order, ranges_of, sizes_between
+from catad.chunks.parts import Ranges, Sizes, Window, bounds, cut_like, in_order, ranges_of, sizes_between
 from catad.chunks.plan import Plan
-from catad.chunks.rules.moves import cut_like, remembering
+from catad.chunks.rules.moves import remembering
 from catad.chunks.rules.table import rule
 from catad.chunks.wires import At, Chunked, Local
 from catad.linear.families.patterned import Bands, PatternProduct

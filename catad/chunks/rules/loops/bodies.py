@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from catad.category.spaces import Product, Tensor
 from catad.category.wiring import Builder, Wiring
 from catad.chunks.laid import Laid, laid
-from catad.chunks.parts import Parts, ranges_of
+from catad.chunks.parts import Parts, cut_like, ranges_of
 from catad.chunks.plan import Plan
 from catad.chunks.regions import Node, made_by, node_of, reached
 from catad.chunks.rules.table import plan_of
@@ -93,7 +93,7 @@ def pinned(plan: Plan, x: Chunked, parts: Parts) -> Chunked:
 def in_parts(plan: Plan, x: Chunked, parts: Parts) -> Chunked:
     """A copy of an array, in some parts."""
     labels = range(x.ndim)
-    wanted = {k: ranges_of(sizes) if len(sizes) > 1 else None for k, sizes in enumerate(parts)}
+    wanted = dict(enumerate(cut_like(parts)))
     return plan.labelled("copy", [(x, labels)], [(x.space, labels)], _same, wanted=wanted, light=True)[0][0]
 
 
