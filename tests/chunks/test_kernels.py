@@ -6,6 +6,7 @@ import pytest
 import catad as ct
 from catad.testing import check_chunks, in_chunks
 from tests.chunks.plans import plans, ran_whole, rows
+from tests.simt.kernels import blur
 
 RNG = np.random.default_rng(4)
 X = np.linspace(0.1, 1.0, 29)
@@ -17,20 +18,6 @@ def wave(x, a, y):
     i = ct.simt.grid(1)
     if i < len(x):
         y[i] = a * np.sin(x[i])
-
-
-@ct.kernel
-def blur(x, w, o):
-    s = ct.simt.shared.array(10, x.dtype)
-    i, t = ct.simt.grid(1), ct.simt.threadIdx.x
-    s[t + 1] = x[i] if i < len(x) else 0.0
-    if t == 0:
-        s[0] = x[i - 1] if i > 0 else 0.0
-    if t == 7:
-        s[9] = x[i + 1] if i + 1 < len(x) else 0.0
-    ct.simt.syncthreads()
-    if i < len(x):
-        o[i] = w[0] * s[t] + w[1] * s[t + 1] + w[2] * s[t + 2]
 
 
 @ct.kernel
