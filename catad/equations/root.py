@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from catad.category.spaces import Space, flatten, rebuild
 from catad.category.terms import D, MorphismLike, morphism
 from catad.equations.implicit import corrected
 from catad.equations.solution import Problem, Solution
-from catad.support.fields import frozen
 from catad.traced.function import function_term
 from catad.vector.loops.converged import WhereConverged
 
@@ -33,7 +33,7 @@ class Correction(D):
         return tuple(values), tuple(step)
 
 
-@frozen
+@dataclass(frozen=True)
 class Root(Problem):
     """Newton's method."""
 
@@ -63,7 +63,7 @@ class Root(Problem):
                 steps = steps + 1
             residual = np.sqrt(sum([np.sum(v * v) for v in values]))
             found = end(size <= 1.0, (residual, size, np.float64(steps)), leaves)
-            return rebuild(unknown, found)
+            return rebuild(unknown, list(found))
 
         return function_term(find)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catad import errors, upward
+from catad import errors
 from catad.category.boxes import of_fields
 from catad.category.cartesian import compose, cross, exl, exr, fork, proj
 from catad.category.spaces import Product, Space, Tensor, flatten, rebuild
@@ -19,8 +19,9 @@ from catad.category.terms import D, Fork, Id
 from catad.category.wiring import share
 from catad.equations.implicit import Implicit
 from catad.front.closure_conversion import Given, closed, of_both
-from catad.front.specialise import Specialised, form_at, function_of, specialised
+from catad.front.specialise import at_space, form_at, function_of, specialised
 from catad.traced.signature import Form
+from catad.values.trees import Tree
 from catad.vector.pointwise.operators import astype
 from catad.vector.stop_gradient import StoppedAt
 
@@ -62,7 +63,7 @@ class Solution(D):
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         dom = b.space(x)
-        settled = upward.at_space(self, dom)
+        settled = at_space(self, dom)
         if settled is not self:
             return (yield settled, x)
         start, args = (x, ()) if self.takes_one(dom) else (x[0], tuple(x[1:]))
@@ -100,7 +101,7 @@ def _check(name: str, f: D, unknown: Space, made: Space) -> None:
 
 
 @specialised.register
-def _(term: Solution, form: Form, dom: Space) -> Specialised:
+def _(term: Solution, form: Form, dom: Space) -> tuple[D, Tree | None]:
     alone = len(form.dynamic) == 1 if function_of(term.f) is not None else not isinstance(dom, Product)
     start, tree = (dom, form.tree) if alone else (dom.factors[0], form.tree.parts[0])  # type: ignore[attr-defined]
     floating = rebuild(start, [s if s.is_float else Tensor(s.shape, np.float64) for s in start.leaves], Product)
