@@ -2,8 +2,10 @@
 
     s_i = op(s_{i-1}, x_i) within a block, from s_{-1} = op of all that stands before the block
 
-The first element of a block is joined with what stands before it while it is read. The first steps of the whole array are
-taken as they are, since a neutral element need not be neutral for NaN and zeros with signs.
+Where an operator is seen to be associative for all numbers, NaN among them, but for rounding, what stands before a block is
+joined with each result of a scan from nothing. Otherwise it is joined with the first element of the block while that is read.
+The first steps of the whole array are taken as they are, since a neutral element need not be neutral for NaN and zeros with
+signs.
 """
 
 from __future__ import annotations
@@ -71,8 +73,10 @@ def scanned_in_blocks(
 
     def run(b: Builder, wires: list[Wire], before: Sequence[Wire]) -> Sequence[Wire]:
         x = [turned(b, w, axis) for w in wires[:d]] if reverse else wires[:d]
-        x = joined_first(b, primitive.monoid, before, x, wires[d:], axis) if before else x
-        made = b.add(primitive, *x, *wires[d:])
+        later = is_associative(primitive.monoid, outs[0].dtype)
+        x = joined_first(b, primitive.monoid, before, x, wires[d:], axis) if before and not later else x
+        made: Sequence[Wire] = b.add(primitive, *x, *wires[d:])
+        made = mapped(b, list(primitive.monoid.op.outputs), [*before, *made]) if before and later else made
         return [turned(b, w, axis) for w in made] if reverse else made
 
     if len(sizes) == 1:
@@ -199,6 +203,14 @@ def joins(monoid: Monoid, b: Builder, wires: Sequence[Wire]) -> Sequence[Wire]:
     n = max([w.shape[0] for w in wires])
     made = mapped(b, list(monoid.op.outputs), wires)
     return [filled(b, w, Tensor((n, *w.shape[1:]), w.dtype)) for w in made]
+
+
+def is_associative(monoid: Monoid, dtype: np.dtype[Any]) -> bool:
+    """Whether an operator is associative for all numbers but for rounding: products of floats leave their range on other ways."""
+    if dtype.kind != "f":
+        return scalar.recognise(monoid.op) is not None
+    first, *others = monoid.op.outputs
+    return not others and first.op in ("add", "minimum", "maximum") and set(first.args) == {param(0), param(1)}
 
 
 def joined_first(
