@@ -73,6 +73,17 @@ SCANS = {
     "cumulative sums from both ends": (lambda x: np.cumsum(x[::-1])[::-1] * np.cumprod(x[::-1]), [X]),
     "sums before": (ct.scan(lambda a, b: a + b, 0.0, exclusive=True), [X]),
     "largest drawdown": (lambda x: np.max(ct.scan(np.maximum, -np.inf)(x) - x), [np.sin(9 * X)]),
+    "extrema before and after": (
+        ct.fork(ct.scan(np.maximum, -np.inf, exclusive=True), ct.scan(np.minimum, np.inf, exclusive=True, reverse=True)),
+        [np.where(np.arange(23) == 17, np.nan, X)],
+    ),
+    "maxima of zeros": (lambda x: 1 / ct.scan(np.maximum, -np.inf)(x), [np.where(np.arange(23) % 3, 0.0, -0.0)]),
+    "maxima so far and before": (
+        lambda x: ct.scan(np.maximum, -np.inf, exclusive=True)(x - np.max(ct.scan(np.maximum, -np.inf)(x))), [np.sin(9 * X)]
+    ),
+    "maxima that skip NaN": (ct.scan(max, -np.inf), [np.where(np.arange(23) == 9, np.nan, np.sin(7 * X))]),
+    "products of integers": (ct.scan(times, 1, exclusive=True), [np.arange(11) % 3 + 1]),
+    "sums of infinities": (np.cumsum, [np.where(np.arange(23) == 9, np.inf, np.where(np.arange(23) == 15, -np.inf, X))]),
     "infinities": (ct.scan(np.maximum, -np.inf), [np.where(np.arange(23) > 5, -np.inf, np.inf)]),
 }
 RECURRENCES = {

@@ -27,6 +27,7 @@ from catad.chunks.rules.moves import backwards
 from catad.chunks.rules.pointwise import aligned
 from catad.chunks.rules.sequences.affine import Maps, OrLonger, long_composition, normal
 from catad.chunks.rules.sequences.in_sequence import Here, at_end, block_sizes, end_of, follows, in_sequence, one_later
+from catad.chunks.rules.sequences.present import leaves_alone
 from catad.chunks.rules.table import rule
 from catad.chunks.wires import Chunked
 from catad.linear.families.contract import repeated
@@ -76,8 +77,8 @@ def scanned_in_blocks(
         later = is_associative(primitive.monoid, outs[0].dtype)
         x = joined_first(b, primitive.monoid, before, x, wires[d:], axis) if before and not later else x
         made: Sequence[Wire] = b.add(primitive, *x, *wires[d:])
-        made = mapped(b, list(primitive.monoid.op.outputs), [*before, *made]) if before and later else made
-        return [turned(b, w, axis) for w in made] if reverse else made
+        made = [turned(b, w, axis) for w in made] if reverse else made
+        return mapped(b, list(primitive.monoid.op.outputs), [*before, *made]) if before and later else made
 
     if len(sizes) == 1:
         return plan.labelled("scan", given, results, lambda b, wires, sizes: run(b, wires, []), whole=[axis])[0]
@@ -97,7 +98,8 @@ def scanned_in_blocks(
 
     own = [(one, rest) for one in before]
     made = in_sequence(plan, "scan", given, results, axis, lay, own, follows(sizes, reverse))
-    one_later(plan, made, axis, before, sizes, state, reverse)
+    is_extremum = outs[0].is_float and not product and leaves_alone(primitive.monoid)
+    one_later(plan, made, axis, before, sizes, state, reverse, primitive.monoid if is_extremum else None)
     return made
 
 
