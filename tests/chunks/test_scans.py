@@ -13,6 +13,8 @@ from catad.linear.families.recurrence import ONE, ZERO, Recurred, links_of
 from catad.testing import check_chunks
 from catad.testing.chunks import random_parts
 from catad.testing.chunks import whole as leaves
+from catad.vector.pointwise.generate import Iota
+from catad.vector.scans.scan import Scan
 from catad.vector.scans.segmented import NumberedByFlags, NumberedByLengths
 from tests.chunks.plans import plans, ran_whole
 
@@ -190,6 +192,17 @@ def test_many_blocks():
             w = whole  # as a cotangent
             for a, b in zip(leaves((made, pulled_in_blocks(w))), leaves((whole, pulled(w))), strict=True):
                 np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["sums", "suffixes", "maxima", "extrema before and after", "largest drawdown"])
+def test_no_step_is_told_from_others(name):
+    """Blocks of sums and extrema are joined with what stands before them without a choice by positions."""
+    f, args = SCANS[name]
+    with ct.use_engine("reference"), plans() as found:
+        (f if isinstance(f, ct.D) else ct.function(f))(*[blocked(a, ((7, 9, 7),)) for a in args])
+    boxes = [box.primitive for one in found for program in one.programs.values() for box in program.wiring.boxes]
+    assert any(isinstance(box, (Scan, Recurred)) for box in boxes)
+    assert not any(isinstance(box, Iota) for box in boxes)
 
 
 def test_numbers_of_segments():
