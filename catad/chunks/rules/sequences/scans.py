@@ -10,37 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from catad import scalar
-from catad.category.boxes import of_fields
 from catad.category.spaces import Tensor
-from catad.category.terms import D
-from catad.category.wiring import share
 from catad.chunks.plan import Labels, Plan
 from catad.chunks.rules.folds import fold_first
 from catad.chunks.rules.moves import backwards
 from catad.chunks.rules.pointwise import aligned
-from catad.chunks.rules.sequences.affine import Maps, OrLonger, long_composition, normal
 from catad.chunks.rules.sequences.in_sequence import Here, at_end, block_sizes, end_of, follows, in_sequence, one_later
+from catad.chunks.rules.sequences.wide import LongFold, Totals, in_floats, is_wide, longer_of, pairs_of
 from catad.chunks.rules.table import rule
 from catad.chunks.wires import Chunked
 from catad.linear.families.contract import repeated
 from catad.linear.families.reindex import reshaped
-from catad.linear.structure import cast
-from catad.scalar import apply, const, param
 from catad.vector.bins.sorted_bins import with_numbers
 from catad.vector.decomposed import one_term
-from catad.vector.folds.extended_range import TIMES
 from catad.vector.folds.fold import Fold
 from catad.vector.folds.monoid import Monoid
 from catad.vector.pointwise.map import mapped
 from catad.vector.scans.scan import Scan, filled, shifted, turned
 
 if TYPE_CHECKING:
-    from catad.category.wiring import Builder, Wire, Wires
+    from catad.category.wiring import Builder, Wire
 
 
 @rule(
@@ -77,16 +68,11 @@ def scanned_in_blocks(
 
     if len(sizes) == 1:
         return plan.labelled("scan", given, results, lambda b, wires, sizes: run(b, wires, []), whole=[axis])[0]
-    product = scalar.recognise(primitive.monoid.op) == "mul" and outs[0].is_float
-    if product:
-        before = products_before(plan, axis, given, outs, reverse)
-    else:
-        before = folds_before(plan, primitive.monoid, axis, given, outs, reverse)
+    before = folds_before(plan, primitive.monoid, axis, given, outs, reverse)
+    longer = len(before) > d
 
     def state(b: Builder, carried: list[Wire]) -> Sequence[Wire]:
-        if not product:
-            return carried
-        return [cast(w, outs[0].dtype) for w in mapped(b, [apply("ldexp", param(1), param(0))], carried)]
+        return in_floats(b, carried, [space.dtype for space in outs]) if longer else carried
 
     def lay(b: Builder, wires: list[Wire], carried: list[Wire], here: Here) -> Sequence[Wire]:
         return run(b, wires, state(b, carried) if here.note and here.sizes[axis] else [])
@@ -113,61 +99,33 @@ def folds_before(
 ) -> list[Chunked]:
     """The fold of what stands before each block along an axis, one for each number of an element; axis 0 counts the blocks.
 
-    With `reverse` it is what stands after each block, the last element first.
+    With `reverse` it is what stands after each block, the last element first. Where folds may leave the range of floats, the
+    numbers are those of the longer range.
     """
     free, d = monoid.free, monoid.width
     labels = tuple(range(outs[0].ndim))
     rest = (*labels[:axis], *labels[axis + 1 :])
     forward = with_numbers(monoid) if free else monoid
     total = forward.flipped if reverse else forward
+    dtypes = [*[x.space.dtype for x, _ in given[d:]], *[space.dtype for space in outs]]
+    longer = is_wide(forward, dtypes)
 
     def lay(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
         numbers = [_met(b, p, [sizes[k] for k in labels]) for p in wires[d:]]
-        folds = b.add(Fold(total, axis), *numbers, *wires[:d])
-        return [*[_met(b, p, [sizes[k] for k in labels], axis) for p in wires[d:]], *folds[free:]]
-
-    spaces = [Tensor([outs[0].shape[k] for k in rest], space.dtype) for space in [*[x.space for x, _ in given[d:]], *outs]]
-    totals, _ = plan.labelled("fold of blocks", given, [(space, rest) for space in spaces], lay)
-    scan = partial(suffixes if reverse else prefixes, forward, free)
-    return plan.before_each("scan of folds", totals, partial(fold_first, total), scan, partial(joins, total), reverse)[free:]
-
-
-def products_before(
-    plan: Plan, axis: int, given: Sequence[tuple[Chunked, Labels]], outs: Sequence[Tensor], reverse: bool
-) -> list[Chunked]:
-    """The product of what stands before each block, or after it: a power of 2 and a number.
-
-    So it leaves the range of floats only where it is a state.
-    """
-    rest = tuple([k for k in range(outs[0].ndim) if k != axis])
-
-    def lay(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
-        number = cast(b.add(Fold(TIMES, axis), *wires)[0], np.dtype(np.float64))
-        (helper,) = mapped(b, [apply("mul", param(0), const(0.0))], [number])
-        (power,) = mapped(b, [scalar.cast(np.int64, param(0))], [helper])
-        exact = [OrLonger(one_term(LongProduct, axis, k), 1) for k in range(2)]
-        return [b.add(own, *wires, w, helper)[0] for own, w in zip(exact, [power, number], strict=True)]
+        x = [*numbers, *wires[:d]]
+        folds = b.add(Fold(total, axis), *x)
+        plain = [*[_met(b, p, [sizes[k] for k in labels], axis) for p in wires[d:]], *folds[free:]]
+        made = Totals(plain, x, partial(one_term, LongFold, total, axis), wires[:d], folds[free:], total, axis)
+        return made.in_range(b) if longer else plain
 
     shape = [outs[0].shape[k] for k in rest]
-    totals, _ = plan.labelled("product of blocks", given, [(Tensor(shape, dtype), rest) for dtype in (np.int64, np.float64)], lay)
-    fold, scan = partial(fold_first, _PRODUCT), partial(suffixes if reverse else prefixes, _PRODUCT, 0)
-    return plan.before_each("scan of products", totals, fold, scan, partial(joins, _PRODUCT), reverse)
-
-
-@share
-@of_fields
-class LongProduct(D):
-    """Numbers to their product along an axis in a longer range than that of floats: its power of 2, or the number beside it."""
-
-    axis: int
-    which: int
-
-    def lay_out(self, b: Builder, x: Wires) -> Any:
-        numbers = mapped(b, normal(scalar.cast(np.int64, const(0)), [param(0)]), [cast(x, np.dtype(np.float64))])
-        return b.add(Fold(_PRODUCT, self.axis), *numbers)[self.which]
-
-
-_PRODUCT = long_composition(Maps(((0,),), 0, False), False)
+    spaces = [Tensor(shape, dtype) for dtype in (pairs_of(dtypes) if longer else dtypes)]
+    totals, _ = plan.labelled("fold of blocks", given, [(space, rest) for space in spaces], lay)
+    op, kept = total, free
+    if longer:
+        forward, op, kept = longer_of(forward, dtypes), longer_of(total, dtypes), len(pairs_of(dtypes[:free]))
+    scan = partial(suffixes if reverse else prefixes, forward, kept)
+    return plan.before_each("scan of folds", totals, partial(fold_first, op), scan, partial(joins, op), reverse)[kept:]
 
 
 def _met(b: Builder, p: Wire, shape: Sequence[int], axis: int | None = None) -> Wire:
