@@ -49,12 +49,12 @@ class DaskGraph(Tasks):
     """The tasks of one call of a program on arrays of dask.
 
     `program` says what the program does, such as its digest, and `values` are what it takes beside the arrays. Calls with equal
-    programs, arrays and values have equal keys. Where the salt differs, dask runs tasks again and need not keep results for them.
+    programs, arrays and values have equal keys.
     """
 
-    def __init__(self, program: str, arrays: Sequence[Array], values: Sequence[Any] = (), salt: str = "") -> None:
+    def __init__(self, program: str, arrays: Sequence[Array], values: Sequence[Any] = ()) -> None:
         given = [array.name for array in arrays]
-        self._token = tokenize(program, given, list(values), salt)
+        self._token = tokenize(program, given, list(values))
         self._layers_of = {array.name: array.__dask_layers__() for array in arrays}
         self._outside = HighLevelGraph.merge(*[array.__dask_graph__() for array in arrays])
         self._like = arrays[0]._meta if arrays else np.empty(0)  # of the library that has the blocks
