@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from catad import errors
 from catad.category.spaces import Product, Result, Space, Tensor, Value, flatten, rebuild, tangent_space
 from catad.category.terms import D
-from catad.chunks.options import cut_as
 from catad.derivative.functors import ReverseDifferential
 from catad.engine.program import run_structure
 from catad.front.calling import applied, stripped
@@ -91,7 +90,7 @@ class Pullback(HoldsArrays):
             cotangent = self.trees.plain(cotangent)
         leaves = tangent_leaves(cotangent, self.cod, self.xp, "cotangent")
         common_module([*self.arrays, *leaves])
-        with cut_as(self.parts) if self.parts else nullcontext():
+        with self.xp.cut_as(self.parts) if self.parts else nullcontext():
             if self.residuals is None:
                 return self._of_primals(iter(run_structure(self.structure, self.xp, self.arrays, leaves)))
             return self._of_primals(iter(self.residuals.pulled(self.xp, self.arrays, leaves)))
