@@ -16,7 +16,6 @@ from catad.support.lru import remembered
 from catad.vector.folds.monoid import Monoid
 
 _ADD = Monoid(Function.make(2, [apply("add", param(0), param(1))], None, (None, None)), (0.0,), None)
-_SAME = Function.make(1, [param(0)])
 
 
 @remembered
