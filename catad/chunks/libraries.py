@@ -6,6 +6,7 @@ import itertools
 import math
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from catad import errors, upward
+from catad.chunks import options
 from catad.chunks.here import BlockArray, Here, blocked
 from catad.chunks.parts import Parts, numblocks, uncut
 from catad.chunks.tasks import Tasks
@@ -51,6 +53,11 @@ class Library:
     def computed(self, arrays: Sequence[Any]) -> Sequence[Any]:
         """The arrays without blocks."""
         raise NotImplementedError
+
+    @staticmethod
+    def cut_as(parts: tuple[Parts, ...]) -> AbstractContextManager[None]:
+        """Inside, results of programs are wanted in these parts."""
+        return options.cut_as(parts)
 
     def check_chunks(self, arrays: Sequence[Any]) -> None:
         """Raise `DeviceError` where the chunks of some arrays, and arrays of NumPy beside them, are of different libraries."""

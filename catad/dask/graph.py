@@ -50,12 +50,12 @@ class DaskGraph(Tasks):
     """The tasks of one call of a program on arrays of dask.
 
     `program` says what the program does, such as its digest, and `values` are what it takes beside the arrays. Calls with equal
-    programs, arrays and values have equal keys. Where the salt differs, dask runs tasks again and need not keep results for them.
+    programs, arrays and values have equal keys.
     """
 
-    def __init__(self, program: str, arrays: Sequence[Array], values: Sequence[Any] = (), salt: str = "") -> None:
+    def __init__(self, program: str, arrays: Sequence[Array], values: Sequence[Any] = ()) -> None:
         given = [array.name for array in arrays]
-        self._token = _digest(program, given, tokenize(list(values)) if values else "", salt)
+        self._token = _digest(program, given, tokenize(list(values)) if values else "")
         self._layers_of = {array.name: array.__dask_layers__() for array in arrays}
         graphs = list({array.name: array.__dask_graph__() for array in arrays}.values())
         self._outside = graphs[0] if len(graphs) == 1 else HighLevelGraph.merge(*graphs)

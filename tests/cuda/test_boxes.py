@@ -19,8 +19,8 @@ import catad as ct
 from catad.category.boxes import Primitive
 from catad.category.spaces import flatten
 from catad.chunks.rules.bins import BlockTotalByBin, WithoutEachByBin
-from catad.chunks.rules.sequences.affine import OrLonger
 from catad.chunks.rules.sequences.segments import RightLengths, RightNumber
+from catad.chunks.rules.sequences.wide import OrLonger
 from catad.chunks.rules.sequences.winners import BlockTotal, WithoutEach
 from catad.engine.cuda.boxes import MAKERS, why_enough
 from catad.engine.cuda.device import GPU
