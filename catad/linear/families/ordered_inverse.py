@@ -29,7 +29,7 @@ from catad.linear.families.gather import Gather, Gathered, rows_of
 from catad.linear.families.inverse import Factor, Inverse
 from catad.linear.families.reindex import Reindex, Reshape, axis, reshaped
 from catad.linear.matrix.materialise import matrix_on, seeds_on
-from catad.linear.solving.ordering import Order, has_gaps, stacked_size
+from catad.linear.solving.ordering import Order, has_gaps, order_of, stacked_size
 from catad.linear.structure import Placed, Structure, apart, cast, widest
 from catad.values.arrays import Array
 
@@ -47,22 +47,27 @@ class Inverted(NamedTuple):
 
 
 def inverse_by_order(of: Structure, order: Order) -> Inverted:
-    """The inverse by factors of an order's kind. Slots: two index arrays where unknowns are moved, those of the map, factors."""
+    """The inverse by factors of an order's kind. Slots: two index arrays where unknowns are moved, those of the map, factors.
+
+    What is returned holds no array: the order is asked for again where slots are laid out.
+    """
     n, dtype = of.rows, widest(*of.dom, *of.cod)
     shape = stacked_size(order, n)
     into, out = [_flattened(leaves, dtype) for leaves in (of.cod, of.dom)]
     index = () if order.at is None or order.place is None else tuple([Tensor(a.shape, a.dtype) for a in (order.at, order.place)])
     there, back = (_moved(n, shape, index, dtype, 0), _moved(n, shape, index, dtype, 1)) if index else ([], [])
-    k = len(index)
+    k, kind = len(index), order.kind
     own = tuple(range(k, k + len(of.slots)))
     inner = chain([*back, (out.T, ()), (of, own), (into, ()), *there])
-    inverse = Inverse(inner, order.kind)
+    inverse = Inverse(inner, kind)
     given = tuple(range(len(inverse.slots)))
     whole = chain([(into, ()), *there, (inverse, given), *back, (out.T, ())])
 
     def slots(b: Builder, wires: Sequence[Wire]) -> Sequence[Wire]:
-        arrays = [b.apply(const(a), ()) for a in (order.at, order.place)] if index else []
-        return [*arrays, *wires, *b.add(Factor(order.kind), entries_on(b, of, wires, order))]
+        found = order_of(of)
+        assert found is not None
+        arrays = [b.apply(const(a), ()) for a in (found.at, found.place) if a is not None]
+        return [*arrays, *wires, *b.add(Factor(kind), entries_on(b, of, wires, found))]
 
     return Inverted(whole, slots)
 
