@@ -28,11 +28,21 @@ def not_as_many_equations(name: str, f: object, unknown: object, made: object) -
     )
 
 
-def root_not_found(place: str, residual: float, size: float, steps: float) -> str:
-    return text(
-        "Newton's method did not converge",
-        given=f"a residual of norm {residual:.3g}, and a last step {size:.3g} times the tolerance, after {steps:.0f} steps",
-        expected="a step within the tolerance",
-        where=place or None,
-        do="another start, or a larger max_steps=",
-    )
+def unknown_option(name: str, key: str, given: object, known: Sequence[str]) -> str:
+    return text(f"ct.{name} has no such {key}", given=repr(given), expected="one of " + ", ".join([repr(one) for one in known]))
+
+
+def not_a_tolerance(name: str, key: str, given: object) -> str:
+    return text(f"{key} of ct.{name} bounds nothing", given=repr(given), expected="a finite number from 0 on, or None")
+
+
+def root_not_found(place: str, residual: float, size: float, steps: float, largest: float) -> str:
+    stood = f"a residual of {residual:.3g} after {steps:.0f} steps, at numbers of at most {largest:.6g}"
+    if not np.isfinite(residual):
+        why, do = "the residual is not finite at the start", "a start at which the function is finite"
+    elif np.isnan(size):
+        why, do = f"the Jacobian has no inverse at step {steps:.0f}", "another start"
+    else:
+        why, do = "Newton's method did not converge", "another start, or a larger max_steps="
+        stood += f"; the last correction is {size:.3g} times the tolerance"
+    return text(why, given=stood, expected="a correction within the tolerance", where=place or None, do=do)
