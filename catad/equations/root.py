@@ -10,10 +10,12 @@ from catad.category.boxes import of_fields
 from catad.category.constructors import constructor
 from catad.category.spaces import Space, flatten
 from catad.category.terms import D, MorphismLike, morphism
+from catad.category.wiring import wire
 from catad.equations.implicit import corrected
 from catad.equations.newton import newton
 from catad.equations.solution import Ended, Problem, Solution
 from catad.equations.tolerance import flat, shaped, tolerance
+from catad.linear.solving.lenient import made_lenient
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wires
@@ -22,13 +24,24 @@ IS_TRACED = True  # finders call these functions
 
 
 @of_fields
-class Correction(D):
-    """`(x, args)` to the leaves of Newton's correction d, with `J_x d = F(x, args)`."""
+class _Strict(D):
+    """`Correction`, with an error for a Jacobian that has no inverse."""
 
     equation: D
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         return tuple(corrected(b, self.equation, b.space(x), flatten(x), len(flatten(x[0])))[1])
+
+
+@of_fields
+class Correction(D):
+    """`(x, args)` to the leaves of Newton's correction d, with `J_x d = F(x, args)`; NaN where the Jacobian has no inverse."""
+
+    equation: D
+
+    def lay_out(self, b: Builder, x: Wires) -> Any:
+        wiring = wire(_Strict(self.equation), b.space(x))
+        return tuple(b.inline(made_lenient(wiring), flatten(x)))
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,9 @@ class Problem(ABC):
             end_at = self.ended(f, unknown, x, args)
             if raises:
                 return flatten(shaped(unknown, end(end_at.found, end_at.numbers, end_at.leaves))), ()
-            return flatten(shaped(unknown, end_at.leaves)), (np.where(end_at.found, 1.0, np.nan),)
+            factor = np.where(end_at.found, 1.0, np.nan)
+            leaves = [leaf * factor.astype(leaf.dtype) for leaf in end_at.leaves]
+            return flatten(shaped(unknown, leaves)), (factor,)
 
         return function_term(find)
 

@@ -35,8 +35,9 @@ from catad.linear.products import multiply
 from catad.linear.solving.bands import BandsOf
 from catad.linear.solving.factors import KINDS
 from catad.linear.solving.general import is_narrow
-from catad.linear.solving.solver import divisor
+from catad.linear.solving.solver import require_no_zero
 from catad.linear.structure import Placed, Rule, Structure, apart, cast, of_part, scale_by
+from catad.values.stream_capture import check_not_captured
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
@@ -54,9 +55,10 @@ class Inverted(NamedTuple):
 
 @box
 class Reciprocals(Primitive):
-    """1 / d for the numbers of a diagonal, none of which is 0; `of` is the map, which messages name."""
+    """1 / d for the numbers of a diagonal, none of which is 0, unless `lenient`; `of` is the map, which messages name."""
 
     of: Structure
+    lenient: bool = False
     arity = 1
     vectorized = True
 
@@ -64,7 +66,12 @@ class Reciprocals(Primitive):
         return ins
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        return 1 / divisor(xp, arrays[0], self.of)
+        d = xp.asarray(arrays[0])
+        if self.lenient:
+            return 1 / xp.where(d == 0, xp.nan, d).astype(d.dtype)
+        check_not_captured(xp, "whether a diagonal has an inverse")
+        require_no_zero(xp, d, self.of)
+        return 1 / d
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
         axes, space = tuple(range(outs[0].ndim)), outs[0]

@@ -92,10 +92,15 @@ def divisor(xp: Any, d: Array, structure: Structure) -> Array:
     """The numbers of a diagonal, none of them zero."""
     d = xp.asarray(d)
     require_finite(xp, "a diagonal", d, structure)
+    require_no_zero(xp, d, structure)
+    return d
+
+
+def require_no_zero(xp: Any, d: Array, structure: Structure) -> None:
+    """Raise `SolveError` where a number of a diagonal is 0."""
     zeros = xp.flatnonzero((d == 0).reshape(-1))
     if len(zeros):
         raise singular(structure, f"{len(zeros)} of {d.size} numbers of a diagonal are 0, the first is number {int(zeros[0])}")
-    return d
 
 
 # -- matrices: axis 0 counts them
