@@ -47,6 +47,25 @@ def shaped(space: Space, vectors: Sequence[Any]) -> Any:
     return rebuild(space, [v.reshape(leaf.shape) if leaf.shape else v[0] for v, leaf in zip(vectors, space.leaves, strict=True)])
 
 
+def joined(value: Any) -> Any:
+    """The leaves of a value as one vector."""
+    return np.concatenate(flat(value))
+
+
+def parted(space: Space, vector: Any) -> tuple[Any, ...]:
+    """The leaves of a space as vectors, which are given as one vector."""
+    made, start = [], 0
+    for leaf in space.leaves:
+        made.append(vector[start : start + leaf.size].astype(leaf.dtype))
+        start = start + leaf.size
+    return tuple(made)
+
+
+def apart(space: Space, vector: Any) -> Any:
+    """The value of a space whose numbers are given as one vector."""
+    return shaped(space, parted(space, vector))
+
+
 def largest(leaves: Sequence[Any]) -> Any:
     """The largest absolute value in some arrays; 0 where there is no number."""
     found = np.float64(0.0)

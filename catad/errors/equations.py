@@ -46,3 +46,22 @@ def root_not_found(place: str, residual: float, size: float, steps: float, large
         why, do = "Newton's method did not converge", "another start, or a larger max_steps="
         stood += f"; the last correction is {size:.3g} times the tolerance"
     return text(why, given=stood, expected="a correction within the tolerance", where=place or None, do=do)
+
+
+def not_in_space_of_start(name: str, f: object, unknown: object, made: object) -> str:
+    return text(
+        f"the function of ct.{name} gives what it does not take",
+        given=f"a start in {unknown}, results in {made}",
+        expected="results in the space of the start",
+        where=abbreviated(f),
+    )
+
+
+def no_fixed_point(place: str, residual: float, size: float, steps: float) -> str:
+    return text(
+        "no fixed point was found",
+        given=f"f(x) differs from x by {residual:.3g}, {size:.3g} times the tolerance, after {steps:.0f} steps",
+        expected="a difference within the tolerance",
+        where=place or None,
+        do="another start, a larger max_steps=, or ct.root of f(x) - x, which also finds fixed points that repel",
+    )
