@@ -40,7 +40,7 @@ def root_not_found(place: str, residual: float, size: float, steps: float, large
     stood = f"a residual of {residual:.3g} after {steps:.0f} steps, at numbers of at most {largest:.6g}"
     if not np.isfinite(residual):
         why, do = "the residual is not finite at the start", "a start at which the function is finite"
-    elif np.isnan(size):
+    elif steps > 0 and not np.isfinite(size):
         why, do = f"the Jacobian has no inverse at step {steps:.0f}", "another start"
     else:
         why, do = "Newton's method did not converge", "another start, or a larger max_steps="
@@ -64,4 +64,29 @@ def no_fixed_point(place: str, residual: float, size: float, steps: float) -> st
         expected="a difference within the tolerance",
         where=place or None,
         do="another start, a larger max_steps=, or ct.root of f(x) - x, which also finds fixed points that repel",
+    )
+
+
+def residuals_not_floating(f: object, made: object) -> str:
+    return text(
+        "ct.least_squares needs residuals", given=f"results in {made}", expected="arrays of floats", where=abbreviated(f)
+    )
+
+
+def no_least_squares(place: str, norm: float, gradient: float, size: float, steps: float) -> str:
+    stood = f"residuals of norm {norm:.6g} and a gradient of {gradient:.3g} after {steps:.0f} steps"
+    if not np.isfinite(norm):
+        return text(
+            "residuals are not finite at the start",
+            given=stood,
+            expected="finite numbers",
+            where=place or None,
+            do="a start at which the function is finite",
+        )
+    return text(
+        "the method of Levenberg and Marquardt did not converge",
+        given=f"{stood}; the last step is {size:.3g} times the tolerance",
+        expected="a step within the tolerance",
+        where=place or None,
+        do="another start, or a larger max_steps=",
     )
