@@ -55,7 +55,8 @@ class Root(Problem):
     def equation(self, f: D) -> D:
         return f
 
-    def ended(self, f: D, unknown: Space, x: Any, args: Any) -> Ended:
+    def ended(self, f: D, dom: Space, x: Any, args: Any) -> Ended:
+        unknown: Space = dom.factors[0]  # type: ignore[attr-defined]
         correction = Correction(f)
         tol = tolerance(unknown, self.rtol, self.atol)
 

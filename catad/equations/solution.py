@@ -20,7 +20,7 @@ from catad.category.spaces import Product, Space, Tensor, flatten, rebuild
 from catad.category.terms import D, Fork, Id
 from catad.category.wiring import share
 from catad.equations.implicit import Implicit
-from catad.equations.tolerance import shaped
+from catad.equations.tolerance import largest, shaped
 from catad.front.closure_conversion import Given, closed, of_both
 from catad.front.specialise import at_space, form_at, function_of, specialised
 from catad.traced.function import function_term
@@ -77,8 +77,8 @@ class Problem(ABC):
         """The morphism that is zero at the solution: as many numbers as x has."""
 
     @abstractmethod
-    def ended(self, f: D, unknown: Space, x: Any, args: Any) -> Ended:
-        """Where the search from x ends; it is traced, and finds no derivative."""
+    def ended(self, f: D, dom: Space, x: Any, args: Any) -> Ended:
+        """Where the search from x ends, `dom` being the space of (x, args); it is traced, and finds no derivative."""
 
     def checked(self, f: D, unknown: Space, made: Space) -> None:
         """Raise `SpaceError` where the results of the user's function `f` do not fit its unknowns."""
@@ -95,10 +95,11 @@ class Problem(ABC):
         raises, end = self.on_failure == "raise", WhereConverged(self.said)
 
         def find(x: Any, args: Any) -> Any:
-            end_at = self.ended(f, unknown, x, args)
+            end_at = self.ended(f, dom, x, args)
+            found = end_at.found & (largest(end_at.leaves) < np.inf)
             if raises:
-                return flatten(shaped(unknown, end(end_at.found, end_at.numbers, end_at.leaves))), ()
-            factor = np.where(end_at.found, 1.0, np.nan)
+                return flatten(shaped(unknown, end(found, end_at.numbers, end_at.leaves))), ()
+            factor = np.where(found, 1.0, np.nan)
             leaves = [leaf * factor.astype(leaf.dtype) for leaf in end_at.leaves]
             return flatten(shaped(unknown, leaves)), (factor,)
 

@@ -90,3 +90,31 @@ def no_least_squares(place: str, norm: float, gradient: float, size: float, step
         where=place or None,
         do="another start, or a larger max_steps=",
     )
+
+
+def loss_not_scalar(f: object, made: object) -> str:
+    return text(
+        "ct.minimize needs a loss", given=f"results in {made}", expected="one floating number without axes", where=abbreviated(f)
+    )
+
+
+def no_minimum(place: str, value: float, gradient: float, size: float, steps: float, saddle: float) -> str:
+    stood = f"a loss of {value:.6g} with a gradient of {gradient:.3g} after {steps:.0f} steps"
+    if not np.isfinite(value):
+        why, do = "the loss is not finite", "a start at which it is finite, and a loss that is bounded below"
+    elif saddle:
+        why, do = "the gradient is zero where the loss has no minimum", "a start beside a saddle point or a maximum"
+    else:
+        why, do = "no minimum was found", "another start, another method=, or a larger max_steps="
+        stood += f"; Newton's step is {size:.3g} times the tolerance"
+    return text(why, given=stood, expected="a minimum", where=place or None, do=do)
+
+
+def not_a_solution(place: str, residual: float, beside: float) -> str:
+    return text(
+        "what is given to ct.implicit is no solution of its equation",
+        given=f"a residual of {residual:.3g}, {beside:.3g} times what a change of the solution by the tolerance makes of it",
+        expected="a residual of rounding errors",
+        where=place or None,
+        do="the equation that the solution solves, a larger rtol= or atol=, or check=False",
+    )
