@@ -1,30 +1,24 @@
 """What the searches for optima share: exact Newton steps on the gradient at their end, and whether the end is a minimum.
 
 The Hessian keeps its structure: it is inverted by its factors where it has few numbers beside its unknowns, or few unknowns.
-Else Newton's system is solved by conjugate gradients with products, no matrix is made. (M. Hestenes and E. Stiefel, *Methods of
-conjugate gradients for solving linear systems*, 1952; R. Dembo and T. Steihaug, *Truncated-Newton algorithms for large-scale
-unconstrained optimization*, 1983.)
+Else Newton's system is solved by conjugate gradients, and no matrix is made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from catad.category.boxes import of_fields
 from catad.category.spaces import Space, flatten
 from catad.category.terms import D
-from catad.derivative.functors import as_chain, fused, linear_graph, network_at
+from catad.derivative.functors import as_chain, network_at
+from catad.equations.corrections import Correction, JacobianProduct
 from catad.equations.implicit import planned
+from catad.equations.krylov import conjugate_gradients
 from catad.equations.newton import newton
-from catad.equations.root import Correction
-from catad.equations.tolerance import Tolerance, apart, flat, inner, joined, largest, parted
-from catad.linear.families.contract import zeros
-
-if TYPE_CHECKING:
-    from catad.category.wiring import Builder, Wires
+from catad.equations.tolerance import Tolerance, apart, flat, joined, parted
 
 IS_TRACED = True  # finders call these functions
 FEW, STORED = 128, 32  # unknowns, and numbers of a Hessian for each of them, up to which it is inverted
@@ -32,20 +26,6 @@ PRODUCTS = 200  # with a Hessian, for one step
 ACCURATE = 1e-5  # what is left of a gradient by conjugate gradients
 PROBES = 30  # products that look for negative curvature
 LAST = 60  # steps on the gradient
-
-
-@of_fields
-class JacobianProduct(D):
-    """`(x, args)` and the leaves of a tangent of x to the leaves of the derivative of the equation along it."""
-
-    equation: D
-
-    def lay_out(self, b: Builder, x: Wires) -> Any:
-        point, v = x
-        leaves = flatten(point)
-        _, network, slots = linear_graph(b, fused(self.equation, b.space(point)), leaves, tuple(range(len(v))))
-        made = network.apply(b, slots, list(v))
-        return tuple([zeros(b, leaf) if y is None else y for y, leaf in zip(made, network.cod, strict=True)])
 
 
 class Steps(NamedTuple):
@@ -84,29 +64,6 @@ def _is_thin(equation: D, dom: Space, leaves: int, n: int) -> bool:
     """Whether the Hessian has few numbers beside its unknowns, so that it is inverted by factors."""
     hessian = planned(as_chain(network_at(equation, dom, tuple(range(leaves))))).result
     return hessian.stored <= STORED * n
-
-
-def conjugate_gradients(product: Callable[[Any], Any], right: Any, most: int, rtol: float) -> tuple[Any, Any, Any]:
-    """The d with `H d = right`, as far as H curves upwards, and the least and the greatest curvature that was met."""
-    size = largest((right,))
-    unit = np.where(size > 0.0, size, 1.0)[()]
-    rest = right / unit.astype(right.dtype)
-    d, p, k = np.zeros_like(rest), rest, 0
-    left = inner((rest,), (rest,))
-    bound, least, greatest = rtol * rtol * left, np.float64(np.inf), np.float64(0.0)
-    while (left > bound) & (k < most) & (least > 0.0):
-        q = product(p)
-        curvature, square = inner((p,), (q,)), inner((p,), (p,))
-        least = np.minimum(least, curvature / square)
-        greatest = np.maximum(greatest, np.abs(curvature / square))
-        along = np.where(curvature > 0.0, left / curvature, 0.0).astype(right.dtype)
-        d = d + along * p
-        rest = rest - along * q
-        there = inner((rest,), (rest,))
-        p = rest + (there / left).astype(right.dtype) * p
-        left = there
-        k = k + 1
-    return d * unit.astype(right.dtype), least, greatest
 
 
 class Finished(NamedTuple):

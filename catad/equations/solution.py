@@ -55,7 +55,7 @@ class Problem(ABC):
     method: str
     rtol: float | None = None
     atol: float | None = None
-    max_steps: int = 100
+    max_steps: int = 300
     on_failure: str = "raise"
     name: ClassVar[str]  # of the public constructor
     methods: ClassVar[tuple[str, ...]]  # the first one is the default
@@ -106,6 +106,11 @@ class Problem(ABC):
         return function_term(find)
 
     @property
+    def derivative_rtol(self) -> float | None:
+        """The residual of linear systems with products alone, where the Jacobian is not inverted by factors."""
+        return None
+
+    @property
     def options(self) -> dict[str, Any]:
         """The options as keywords of the constructor, those that have their defaults left out."""
         default = {field.name: field.default for field in fields(self)} | {"method": self.methods[0]}
@@ -143,7 +148,7 @@ class Solution(D):
         given = flatten(args)
         stopped = b.apply(StoppedAt((True,) * len(pair.leaves)), (start, args))
         leaves, factors = yield finder, stopped
-        made = b.add(Implicit(equation, pair, len(given)), *given, *leaves)
+        made = b.add(Implicit(equation, pair, len(given), self.problem.derivative_rtol), *given, *leaves)
         return rebuild(unknown, [scaled_by(leaf, *factors) for leaf in made])
 
     def takes_one(self, dom: Space) -> bool:
