@@ -2,7 +2,8 @@
 
 Anderson's mixing takes the combination of the last values that makes the residual f(x) - x smallest, as if f were linear (D.
 Anderson, *Iterative procedures for nonlinear integral equations*, 1965; H. Walker and P. Ni, *Anderson acceleration for
-fixed-point iterations*, 2011). The small least-squares problem is solved by its normal equations, a little of whose trace is added.
+fixed-point iterations*, 2011). The small least-squares problem is solved by its normal equations, with a little of their trace
+added.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     (J' J + mu D) d = J' r        x <- x - d
 
-J keeps its structure, so J' J is a band where J is one. D is the largest diagonal of J' J so far, mu follows the ratio of what the
-sum of squares loses to what its linear model foretells (D. Marquardt, *An algorithm for least-squares estimation of nonlinear
+J keeps its structure, so J' J is a band where J is one. D is the largest diagonal of J' J so far, mu follows the ratio of what
+the sum of squares loses to what its linear model foretells (D. Marquardt, *An algorithm for least-squares estimation of nonlinear
 parameters*, 1963; H. Nielsen, *Damping parameter in Marquardt's method*, 1999; J. More, *The Levenberg-Marquardt algorithm:
 implementation and theory*, 1978). The equation is that of the gradient, J' r = 0, whose Jacobian is the whole Hessian, so
 derivatives are exact also where residuals are left.

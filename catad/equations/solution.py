@@ -98,7 +98,7 @@ class Problem(ABC):
             end_at = self.ended(f, dom, x, args)
             found = end_at.found & (largest(end_at.leaves) < np.inf)
             if raises:
-                return flatten(shaped(unknown, end(found, end_at.numbers, end_at.leaves))), ()
+                return flatten(shaped(unknown, tuple(end(found, end_at.numbers, end_at.leaves)))), ()
             factor = np.where(found, 1.0, np.nan)
             leaves = tuple([leaf * factor.astype(leaf.dtype) for leaf in end_at.leaves])
             return flatten(shaped(unknown, leaves)), (factor,)
