@@ -56,6 +56,28 @@ def implicit(
     check: bool = True,
     on_failure: str = "raise",
 ) -> D:
-    """A solution that somebody else found, with the derivative of its equation."""
+    """A solution that somebody else found, with the derivative of its equation: a morphism `(solution, *args) -> solution`.
+
+    The solution comes from SciPy's solvers, a table or a simulation: floating arrays, or a tree of them, which are passed on as
+    they are. `residual(solution, *args)` is the equation that it solves, with as many floating numbers; for a minimum that is
+    `ct.grad(loss)`.
+
+    Each number of the residual is checked to be small beside what a change of the solution by `rtol |x| + atol` (dimensionless;
+    by default eps^(1/4) of the dtype) makes of it. Else it raises `ConvergenceError` with the residual, and the lane of a batch;
+    with `on_failure="nan"` that lane is NaN, and so are its derivatives. `check=False` believes everything. Raises `SpaceError`
+    where numbers of equations and unknowns differ, `ArgumentError` for other options.
+
+    Derivatives of any order are those of the implicit function theorem. That by the solution is zero. Raises `SolveError` where
+    the Jacobian has no inverse.
+
+    >>> import catad as ct
+    >>> from scipy.optimize import brentq
+    >>> f = lambda x, a: x**3 + x - a
+    >>> x = brentq(f, 0, 3, args=(2.0,))
+    >>> ct.grad(ct.implicit(f), argnums=1)(x, 2.0).round(12)
+    np.float64(0.25)
+
+    Source: A. Griewank and A. Walther, Evaluating Derivatives, 2008, chapter 15.
+    """
     given = GivenSolution("given", rtol, atol, 0, on_failure, bool(check))
     return Solution(morphism(residual, "ct.implicit"), given)

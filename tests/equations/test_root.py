@@ -1,4 +1,4 @@
-"""`ct.root`: values against SciPy, mpmath and closed forms; derivatives against the theorem with dense matrices; what is refused."""
+"""`ct.root`: against SciPy, mpmath and closed forms; derivatives against the theorem with dense matrices; what is refused."""
 
 from __future__ import annotations
 
@@ -95,7 +95,8 @@ def test_in_functions_loops_and_closures():
     def plain(a):
         x = np.ones(3)
         for _ in range(20):
-            x = x + 0.1 * np.array([scipy.optimize.brentq(lambda y, c=c: y**3 + y - a * c, -9, 9, xtol=1e-15) for c in x])
+            roots = [scipy.optimize.brentq(lambda y, right: y**3 + y - right, -9, 9, args=(a * c,), xtol=1e-15) for c in x]
+            x = x + 0.1 * np.array(roots)
         return np.sum(x)
 
     assert total(0.7) == pytest.approx(plain(0.7), rel=1e-13)
