@@ -21,6 +21,10 @@ def bratu(u, lam):
     return (padded[2:] - 2 * padded[1:-1] + padded[:-2]) * (n + 1.0) ** 2 - lam * np.exp(u)
 
 
+def cubic(y, right):
+    return y**3 + y - right
+
+
 def system(p, k):
     return {"product": p["a"] * p["b"] - k, "sum": p["a"] + np.sin(p["b"]) - 2.0}
 
@@ -95,8 +99,7 @@ def test_in_functions_loops_and_closures():
     def plain(a):
         x = np.ones(3)
         for _ in range(20):
-            roots = [scipy.optimize.brentq(lambda y, right: y**3 + y - right, -9, 9, args=(a * c,), xtol=1e-15) for c in x]
-            x = x + 0.1 * np.array(roots)
+            x = x + 0.1 * np.array([scipy.optimize.brentq(cubic, -9, 9, args=(a * c,), xtol=1e-15) for c in x])
         return np.sum(x)
 
     assert total(0.7) == pytest.approx(plain(0.7), rel=1e-13)
@@ -172,7 +175,7 @@ def test_krylov_needs_no_matrix():
 def test_between_two_signs(method):
     f = ct.root(lambda x, a: x**3 + x - a, method=method, bracket=(0, 3))
     for a in (0.0, 0.1, 2.0, 30.0):
-        assert f(1.0, a) == pytest.approx(scipy.optimize.brentq(lambda x, a=a: x**3 + x - a, 0, 3, xtol=1e-15), abs=3e-15)
+        assert f(1.0, a) == pytest.approx(scipy.optimize.brentq(cubic, 0, 3, args=(a,), xtol=1e-15), abs=3e-15)
     x = f(1.0, 2.0)
     assert ct.grad(f, argnums=1)(1.0, 2.0) == pytest.approx(1 / (3 * x * x + 1), rel=1e-14)
     assert np.allclose(ct.vmap(f)(np.ones(3), np.array([0.1, 2, 7])), [f(1.0, a) for a in (0.1, 2.0, 7.0)], rtol=1e-14)
