@@ -21,7 +21,7 @@ BEYOND = 10.0  # times what is seen of a change of x, which may cancel
 
 @dataclass(frozen=True)
 class GivenSolution(Problem):
-    """A root that is given, and if it is checked, one where each residual is small beside what a change of x by the tolerance makes."""
+    """A root that is given: where it is checked, residuals are small beside what a change of x by the tolerance makes."""
 
     check: bool = True
     name = "implicit"

@@ -91,9 +91,12 @@ def test_lanes_take_their_own_steps(engine):
 def test_in_functions_loops_and_closures():
     @ct.function
     def total(a):
+        def moved(x):
+            return x + 0.1 * ct.root(lambda y: y**3 + y - a * x)(x)
+
         x = np.ones(3)
         for _ in range(20):
-            x = x + 0.1 * ct.root(lambda y: y**3 + y - a * x)(x)
+            x = moved(x)
         return np.sum(x)
 
     def plain(a):
