@@ -28,6 +28,7 @@ from catad.linear.families.matrix_free import Batched
 from catad.linear.families.patterned import Patterned, as_columns, as_lanes, patterned
 from catad.linear.solving import bands  # noqa: F401  (it registers kinds of factors)
 from catad.linear.solving.factors import KINDS, work
+from catad.linear.solving.lenient import leniently
 from catad.linear.solving.solver import solver_of
 from catad.linear.structure import Rule, Structure, apart, family, widest
 
@@ -40,6 +41,7 @@ class Factor(Primitive):
     """The factors of a stack of matrices (..., n, n) of a kind, whose derivatives are zero: nobody may ask for them."""
 
     kind: str
+    lenient: bool = False
     arity = 1
     vectorized = True
     borrows = True
@@ -49,6 +51,9 @@ class Factor(Primitive):
         return KINDS[self.kind].spaces(ins[0])
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        if self.lenient:
+            own = self.typed((Tensor(arrays[0].shape, arrays[0].dtype),))
+            return leniently(xp, lambda: replace(self, lenient=False).evaluate(xp, *arrays), own)
         made = KINDS[self.kind].factor(xp, arrays[0])
         return made[0] if len(made) == 1 else made
 
@@ -114,13 +119,14 @@ class Solved(Primitive):
 
     `kind` is that of the factors of a stack of matrices in the only slot, or of those of any map of arrays (..., n) of one dtype;
     or "" for the solver that the structure has, which has no factors. `turned` where `of` is the transpose of what the factors
-    are of. `rtol` bounds the residual where the solver iterates.
+    are of. `rtol` bounds the residual where the solver iterates. What is `lenient` gives NaN where there is no solution.
     """
 
     of: Structure
     kind: str = ""
     turned: bool = False
     rtol: float | None = None
+    lenient: bool = False
     borrows = True
     of_matrices = True
 
@@ -137,6 +143,8 @@ class Solved(Primitive):
         return self.of.dom
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        if self.lenient:
+            return leniently(xp, lambda: replace(self, lenient=False).evaluate(xp, *arrays), self.of.dom)
         n = len(self.of.slots)
         slots, factors, ys = arrays[:n], arrays[n : n + self._factors], arrays[n + self._factors :]
         if self.kind and has_array(self.of):
@@ -218,7 +226,7 @@ class Solved(Primitive):
     def of_space(self, a: Tensor, columns: Sequence[int]) -> Solved:
         """The same for a slot of another space, and for other right-hand sides."""
         like = _like(self.of, a, columns)
-        return Solved(like.T if self.turned else like, self.kind, self.turned)
+        return Solved(like.T if self.turned else like, self.kind, self.turned, None, self.lenient)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         if not self.kind:
@@ -240,8 +248,12 @@ class SolvedForMany(Primitive):
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         n, m = len(self.one.of.slots), len(self.one.of.cod)
-        made = self.one.solved(xp, arrays[:n], arrays[n:-m], list(arrays[-m:]))
-        return made[0] if len(made) == 1 else tuple(made)
+
+        def run() -> Any:
+            made = self.one.solved(xp, arrays[:n], arrays[n:-m], list(arrays[-m:]))
+            return made[0] if len(made) == 1 else tuple(made)
+
+        return leniently(xp, run, self.typed(())) if self.one.lenient else run()
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         floats = sum([space.is_float for space in ins])

@@ -49,9 +49,10 @@ THIN = 4  # a map goes through few numbers where so many times as many are fewer
 
 @box
 class Reciprocals(Primitive):
-    """1 / d for the numbers of a diagonal, none of which is 0; `of` is the map, which messages name."""
+    """1 / d for the numbers of a diagonal, none of which is 0, unless `lenient`; `of` is the map, which messages name."""
 
     of: Structure
+    lenient: bool = False
     arity = 1
     vectorized = True
     of_matrices = True
@@ -61,6 +62,8 @@ class Reciprocals(Primitive):
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         with np.errstate(all="ignore"):
+            if self.lenient:
+                return 1 / xp.where(arrays[0] == 0, arrays[0].dtype.type(np.nan), arrays[0])
             return 1 / without_zeros(xp, arrays[0], self.of)
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:

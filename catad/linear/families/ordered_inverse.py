@@ -114,6 +114,26 @@ def entries_on(b: Builder, of: Structure, slots: Sequence[Wire], order: Order) -
     return made + ones
 
 
+def diagonal_on(b: Builder, of: Structure, slots: Sequence[Wire]) -> Wire | None:
+    """The numbers (n,) on the diagonal of a symmetric map; None where its entries are not written out.
+
+    Where a place on the diagonal is empty, its row is.
+    """
+    order, n, j = order_of(of), of.rows, np.arange(of.rows)
+    if order is None:
+        return None
+    if order.kind == "diagonal":
+        flat = _images(b, of, slots, np.zeros(n, np.int64), 1)
+        return reshaped(b, flat, (n,))
+    if order.colours is None:
+        flat, read = reshaped(b, matrix_on(b, of, slots, None), (n * n,)), j * n + j
+    else:
+        flat, read = _images(b, of, slots, order.colours, order.vectors), order.colours[j] * n + j
+    at: Wire = b.apply(const(read), ())
+    (made,) = b.add(Gathered(rows_of(flat.shape, read.shape)), at, flat)
+    return made
+
+
 def _images(b: Builder, of: Structure, slots: Sequence[Wire], colours: Array, count: int) -> Wire:
     """The images of the sums of the unit vectors of each colour, end to end."""
     dtype, start, seeds = widest(*of.dom, *of.cod), 0, []

@@ -21,6 +21,7 @@ import numpy as np
 from catad import errors
 from catad.category.spaces import Tensor
 from catad.linear.solving.factors import KINDS, MAKERS, Arrays, Kind, lapack
+from catad.linear.solving.lenient import is_lenient
 from catad.values.arrays import asarray
 
 
@@ -43,7 +44,7 @@ def _strange(pivots: Any, factors: Sequence[Any], kind: str) -> Any:
     leading, n = pivots.shape[:-1], pivots.shape[-1]
     each = pivots.reshape(-1, n)
     zero = ~each.all(axis=1)
-    if zero.any():
+    if zero.any() and not is_lenient():
         numbers = [np.isfinite(part.reshape(len(each), -1)).all(axis=1) for part in factors]
         singular = zero & np.logical_and.reduce(numbers)
         if singular.any():
@@ -152,6 +153,8 @@ def _not_positive(stack: Any, infos: Any, leading: tuple[int, ...], lower: bool)
     r, j = np.arange(w)[:, None], np.arange(n)
     inside = j + r < n if lower else j + r >= w - 1
     strange = failed & (inside & ~np.isfinite(stack)).any(axis=(1, 2))
+    if is_lenient():
+        return failed
     if bool((failed & ~strange).any()):
         k = int(np.argmax(failed & ~strange))
         raise errors.SolveError(errors.not_positive(stack.shape[-1], errors.in_stack(k, leading), int(infos[k]) - 1))

@@ -60,7 +60,7 @@ def writer(box: Primitive, read: Arrays) -> Write | None:
     return found.get(type(box))
 
 
-def _reciprocals(text: Text, box: Primitive, read: Arrays, made: Arrays) -> None:
+def _reciprocals(text: Text, box: Any, read: Arrays, made: Arrays) -> None:
     """1 / d; a zero makes the array code run."""
     (d, space), (goal, _) = read[0], made[0]
     r, size = _Registers(text, space.dtype), space.dtype.itemsize
@@ -69,7 +69,8 @@ def _reciprocals(text: Text, box: Primitive, read: Arrays, made: Arrays) -> None
         value = load(text.w, text.at(d.pointer, [k], [size]), space.dtype)
         text.w.do(f"store i1 {r.any([text.w.set(f'load i1, ptr {found}'), r.is_zero(value)])}, ptr {found}")
         store(text.w, r.over(r.number(1.0), value), text.at(goal.pointer, [k], [size]), space.dtype)
-    text.fail(text.w.set(f"load i1, ptr {found}"))
+    if not box.lenient:
+        text.fail(text.w.set(f"load i1, ptr {found}"))
 
 
 def _for_many(box: SolvedForMany, read: Arrays) -> Write | None:
@@ -306,7 +307,7 @@ def _solved(text: Text, box: Solved, read: Arrays, made: Arrays) -> None:
         with text.each([lanes]) as (lane,):
             own = "" if pivots is None else text.at(pivots.pointer, [lane], [4 * n])
             a, there = lapack.at(triangle.pointer, lane), text.at(goal.pointer, [lane], [n * columns * space.dtype.itemsize])
-            if box.kind != "pos":
+            if box.kind != "pos" and not box.lenient:
                 text.fail(lapack.has_zero(a))
             lapack.solved(box.kind, box.turned, a, own, there, columns)
         return
@@ -314,7 +315,7 @@ def _solved(text: Text, box: Solved, read: Arrays, made: Arrays) -> None:
     step = space.dtype.itemsize
     with text.each([lanes]) as (lane,):
         m = r.read(triangle.pointer, lane, n, n)
-        if box.kind != "pos":
+        if box.kind != "pos" and not box.lenient:
             text.fail(r.any([r.is_zero(m[k][k]) for k in range(n)]))
         swaps = _swaps(text, pivots.pointer, lane, n) if pivots is not None else []
         with text.each([columns]) as (column,):
@@ -460,7 +461,8 @@ def _by_diagonals(text: Text, box: Any, read: Arrays, made: Arrays) -> None:
     text.copy(b.pointer, made[0][0].pointer, right.nbytes)
     with text.each([_stack(whole)[0]]) as (lane,):
         own, at = text.at(lu.pointer, [lane], [n * rows * size]), text.at(pivots.pointer, [lane], [4 * n])
-        text.fail(lapack.has_zero_along(text.at(own, (), (), (lower + upper) * size), rows))
+        if not box.lenient:
+            text.fail(lapack.has_zero_along(text.at(own, (), (), (lower + upper) * size), rows))
         x = text.at(made[0][0].pointer, [lane], [n * size])
         lapack.call("gbtrs", "t" if box.turned else "n", n, lower, upper, 1, own, rows, at, x, n, info)
 
@@ -473,6 +475,7 @@ def _by_three_diagonals(text: Text, box: Any, read: Arrays, made: Arrays) -> Non
     text.copy(b.pointer, made[0][0].pointer, right.nbytes)
     with text.each([lanes]) as (lane,):
         places = [text.at(one.pointer, [lane], [own.nbytes // lanes]) for one, own in factors]
-        text.fail(lapack.has_zero_along(places[1], 1))
+        if not box.lenient:
+            text.fail(lapack.has_zero_along(places[1], 1))
         x = text.at(made[0][0].pointer, [lane], [n * size])
         lapack.call("gttrs", "t" if box.turned else "n", n, 1, *places, x, n, info)
