@@ -252,7 +252,9 @@ class D:
 
         Of a Python function that is its program: `open` is as for the `draw` of programs.
         """
-        return upward.draw(self, at, named, open)
+        if not named and (not at or (len(at) == 1 and at[0] is None)):
+            return upward.draw(self, None, open)
+        return upward.draw(*upward.at_domain(self, at, named), open)
 
     def _repr_svg_(self) -> str:
         return self.draw()

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Collection
 
 from catad import errors
+from catad.category.spaces import Space
 from catad.category.terms import D
 from catad.category.wiring import wire
 from catad.drawing.graph import Graph, of_wiring
@@ -21,7 +21,6 @@ from catad.drawing.labels import space_label
 from catad.drawing.layout import MARGIN, Item, Layout, Link, laid_out
 from catad.drawing.of_program import of_program
 from catad.drawing.untyped import of_term
-from catad.front.domains import at_domain
 from catad.traced.programs.program import Program
 
 FONT = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
@@ -39,10 +38,8 @@ FILLS = {  # kind of box -> (fill, edge)
 _NOT_XML = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
-def draw(
-    term: D, at: Sequence[Any] = (), named: dict[str, Any] | None = None, opened: bool | str | Collection[str] = False
-) -> str:
-    """A string diagram as SVG text; with a space or example values, of the wiring there, with the spaces on the wires.
+def draw(term: D, dom: Space | None = None, opened: bool | str | Collection[str] = False) -> str:
+    """A string diagram as SVG text; with a domain, of the wiring there, with the spaces on the wires.
 
     Without a domain each part of the term is drawn where it stands; with one, shared work is drawn once. Long chains and
     wide layers keep their ends and say how much is left out. The same term always gives the same text. Raises `SpaceError`
@@ -52,12 +49,9 @@ def draw(
     >>> ct.fork(ct.sin, ct.cos).draw(ct.f64[3]).count("<rect")
     2
     """
-    dom = None
-    if named or (at and not (len(at) == 1 and at[0] is None)):
-        term, dom = at_domain(term, at, named or {})
-        program = getattr(term, "program", None)
-        if program is not None:  # a traced function
-            term = program(dom)
+    program = getattr(term, "program", None)
+    if dom is not None and program is not None:  # a traced function
+        term = program(dom)
     if isinstance(term, Program):
         if dom is not None and dom != term.dom:
             raise errors.SpaceError(errors.not_in_domain(dom, term.dom, term))

@@ -101,6 +101,11 @@ def languages() -> tuple[str, ...]:
     return *dict.fromkeys([one.language for one in _engines.values() if one.language is not None]), "steps"
 
 
+def in_force() -> tuple[str, str]:
+    """What `use_engine` takes to make another thread run as this one."""
+    return chosen(), _checks.get()
+
+
 class use_engine:
     """`with ct.use_engine("reference"):` runs what is inside on the named engine.
 

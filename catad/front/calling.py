@@ -21,7 +21,6 @@ from catad.category.trip_counts import TripCountChanged, with_trip_counts
 from catad.category.wiring import at_point
 from catad.derivative.functors import Differential, ReverseDifferential, Tangent
 from catad.engine.program import Program, program_of, run_assuming
-from catad.front.complex_arrays import is_of_arrays
 from catad.front.specialise import OF_PAIRS, Front, front_of, function_of, specialised
 from catad.traced.arrays.operators import weakened
 from catad.traced.arrays.stand_in import Traced, fresh
@@ -150,7 +149,7 @@ def _passes_trees(term: D) -> bool:
 def _own(arg: Any) -> tuple[Any, Tree]:
     """An argument of a morphism that takes no trees: arrays in tuples."""
     value, tree = plain(arg)
-    if not is_of_arrays(tree.of_arrays()):
+    if not tree.of_arrays().is_of_arrays:
         raise errors.SpaceError(errors.not_a_value(arg))
     return value, tree
 

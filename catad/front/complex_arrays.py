@@ -9,19 +9,8 @@ from catad.category.constant import Const
 from catad.category.spaces import flatten
 from catad.category.terms import D
 from catad.scalar.ir import COMPLEX
-from catad.values.complex_numbers import ComplexPair, is_complex
-from catad.values.trees import Tree
+from catad.values.complex_numbers import is_complex
 from catad.vector.pointwise.map import MapOf
-
-
-def has_complex(tree: Tree) -> bool:
-    """True where a complex array is in a tree."""
-    return tree.kind is ComplexPair or any(map(has_complex, tree.parts))
-
-
-def is_of_arrays(tree: Tree) -> bool:
-    """True for arrays, real and complex ones, in tuples."""
-    return tree.kind in ("leaf", ComplexPair) or (tree.kind is tuple and all(map(is_of_arrays, tree.parts)))
 
 
 def speaking(term: D, args: Sequence[Any]) -> D:

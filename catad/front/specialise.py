@@ -20,7 +20,7 @@ from catad.category.spaces import Product, Space, Tensor, of_parts, rebuild
 from catad.category.terms import Compose, Cross, D, Fork, Id
 from catad.derivative.functors import Differential, ReverseDifferential, Tangent
 from catad.derivative.grad import Factors, Gradient
-from catad.front.complex_arrays import has_complex, has_complex_result
+from catad.front.complex_arrays import has_complex_result
 from catad.traced.function import Function
 from catad.traced.open_terms import Open
 from catad.traced.programs.program import Program
@@ -64,7 +64,7 @@ def specialised(term: D, form: Form, dom: Space) -> Specialised:
     """
     if has_rule(type(term)):  # it has been loaded now
         return specialised(term, form, dom)
-    if has_complex(form.tree):
+    if form.tree.has_complex:
         return _at_complex(term, form, dom)
     return _of_arrays(term, form.tree.leaves, dom), None
 
@@ -301,12 +301,12 @@ def _as_tree(nested: Any) -> Tree:
 
 @specialised.register
 def _(term: Const, form: Form, dom: Space) -> Specialised:
-    return term, tree_of_space(term.space) if term.space.has_complex or has_complex(form.tree) else None
+    return term, tree_of_space(term.space) if term.space.has_complex or form.tree.has_complex else None
 
 
 @specialised.register
 def _(term: MapOf, form: Form, dom: Space) -> Specialised:
-    if has_complex(form.tree) or has_complex_result(term):
+    if form.tree.has_complex or has_complex_result(term):
         return _at_complex(term, form, dom)
     return _of_arrays(term, form.tree.leaves, dom), None
 
@@ -314,7 +314,7 @@ def _(term: MapOf, form: Form, dom: Space) -> Specialised:
 @specialised.register
 def _(term: Leafwise, form: Form, dom: Space) -> Specialised:
     tree = form.tree
-    if has_complex(tree):
+    if tree.has_complex:
         return _at_complex(term, form, dom)
     if term.function.arity == 1:
         return term, tree

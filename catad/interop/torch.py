@@ -16,7 +16,6 @@ from catad.category.terms import MorphismLike, morphism
 from catad.engine import choice
 from catad.interop.trees import Apart, gradients, library
 from catad.jacobians.at_point import vjp
-from catad.support import current_engine
 from catad.values.device_views import shown
 
 
@@ -56,7 +55,7 @@ def _function(torch: Any, term: Any) -> Any:
     class Morphism(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod
         def forward(ctx: Any, given: Apart, made: list[Apart], *leaves: Any) -> tuple[Any, ...]:
-            ctx.engine = choice.chosen(), current_engine.checks.get()  # PyTorch may call `backward` in a thread of its own
+            ctx.engine = choice.in_force()  # PyTorch may call `backward` in a thread of its own
             with _beside(torch, leaves):
                 args = given.filled([_array(torch, leaf) for leaf in leaves])
                 y, ctx.pullback = vjp(term, *args) if any(ctx.needs_input_grad) else (term(*args), None)

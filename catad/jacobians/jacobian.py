@@ -20,7 +20,6 @@ from catad.derivative.functors import fused, linear_graph
 from catad.derivative.grad import Argnums, Factors, Gradient, by_argument, differentiated, leaves_of_factors
 from catad.engine.choice import running
 from catad.front.calling import Point, are_read, call_key
-from catad.front.complex_arrays import has_complex
 from catad.front.specialise import (
     argument_numbers,
     at_space,
@@ -53,7 +52,7 @@ Part = tuple[Space, "tuple[int, ...]", "Tree | None"]
 
 def part_of(f: D, argnums: Factors, form: Form, dom: Space) -> Part:
     """What some arguments are in a domain: their space, the positions of their leaves, and their tree."""
-    tree = None if front_of(f) is None and not has_complex(form.tree) else form.tree
+    tree = None if front_of(f) is None and not form.tree.has_complex else form.tree
     if argnums is None:
         return dom, tuple(range(len(dom.leaves))), tree
     chosen: Any = argnums

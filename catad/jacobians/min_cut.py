@@ -23,7 +23,6 @@ from catad.planner.graph import members
 from catad.planner.heuristics import Work
 from catad.planner.problems.min_cut import MinCut
 from catad.planner.problems.parts import connected
-from catad.scalar import postorder
 from catad.vector.indexing.flat_index import FlatIndex
 from catad.vector.indexing.gather import InRange
 from catad.vector.pointwise.map import Map
@@ -104,7 +103,7 @@ def price_of(wiring: Wiring, maker: dict[int, Box], box: Box) -> int | None:
         while source is not None and is_view(source):
             source = maker.get(source.ins[0])
         return None if source is not None and source.ins and isinstance(source.primitive, Map) else 0
-    if not isinstance(box.primitive, Map) or any(node.op == "loop" for node in postorder(box.primitive.function.outputs)):
+    if not isinstance(box.primitive, Map) or box.primitive.function.has_loop:
         return None
     out = wiring.wires[box.outs[0]]
     return length(box.primitive.function) * out.size * max([wiring.wires[k].dtype.itemsize for k in box.outs])

@@ -217,6 +217,11 @@ class Function:
         """The same function, with the Python that it was read from."""
         return Function(self.arity, self.outputs, self.tree, self.param_trees, self.name, source)
 
+    @property
+    def has_loop(self) -> bool:
+        """True where a loop is among its nodes."""
+        return any(node.op == "loop" for node in postorder(self.outputs))
+
     def as_code(self, name: Callable[[Any, str], str]) -> str | None:
         """A lambda that `read` takes as this function; None where it has no text and goes by a name."""
         from catad.scalar.printing.text import written

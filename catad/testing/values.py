@@ -12,7 +12,6 @@ import numpy as np
 from catad import errors
 from catad.category.spaces import Space, Tensor, Value, as_leaves, flatten, rebuild, space_of
 from catad.category.terms import D
-from catad.front.complex_arrays import has_complex
 from catad.jacobians.at_point import taken_point
 from catad.values.trees import plain
 
@@ -28,7 +27,7 @@ def as_point(primals: tuple[Value, ...]) -> tuple[Value, Space]:
 
 def of_parts(term: D, primals: tuple[Value, ...]) -> tuple[D, tuple[Value, ...]]:
     """The same on real arrays, where a complex array is among the primals: each is a pair of these, and so are the results."""
-    if not has_complex(plain(primals)[1]):
+    if not plain(primals)[1].has_complex:
         return term, primals
     at = taken_point(term, primals)
     return at.term, (at.value,)

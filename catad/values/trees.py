@@ -34,6 +34,16 @@ class Tree(NamedTuple):
     said: Any = None
     parts: tuple[Tree, ...] = ()
 
+    @property
+    def has_complex(self) -> bool:
+        """True where a complex array is in the tree."""
+        return self.kind is ComplexPair or any(part.has_complex for part in self.parts)
+
+    @property
+    def is_of_arrays(self) -> bool:
+        """True for arrays, real and complex ones, in tuples."""
+        return self.kind in ("leaf", ComplexPair) or (self.kind is tuple and all(part.is_of_arrays for part in self.parts))
+
     def restore(self, value: Any, number: Callable[[Any, type], Any] | None = None) -> Any:
         """The tree whose plain form is a value; that of a leaf may itself be nested. `number` says what becomes of numbers."""
         if self.kind == "leaf" or (self.kind == "number" and number is None):

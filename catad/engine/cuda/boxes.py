@@ -41,6 +41,7 @@ from catad.vector.folds.array_operator import Lawful
 from catad.vector.indexing.flat_index import FlatIndex
 from catad.vector.indexing.gather import Ended, InRange
 from catad.vector.indexing.overwrite import Added, AddedAt, Overwritten
+from catad.vector.loops.converged import Converged
 from catad.vector.loops.loop import After, Waiting
 from catad.vector.loops.sweep_map import Sweep
 from catad.vector.pointwise.same_value import Fits
@@ -82,6 +83,7 @@ ENOUGH: dict[type[Primitive], str] = {
     Nesting: "programs that have kernels",
     After: "nothing to do",
     Waiting: "nothing to do",
+    Converged: "a comparison by CuPy",
     Lawful: "nothing to do",
     PassedOn: "nothing to do",
     Factor: "CuPy, or steps of CuPy on all matrices of a stack",

@@ -19,7 +19,6 @@ from catad import scalar
 from catad.engine.stages.body import Body, state_dtypes
 from catad.engine.text.numbers import called, cast
 from catad.scalar import Function
-from catad.scalar.ir import postorder
 from catad.scalar.printing.llvm_writer import Writer, literal, llvm_type
 
 LEAF = 32  # elements that one state folds
@@ -150,7 +149,7 @@ class Cascade:
         self.w, self.body, self.width, self.state, self.each = w, body, width, state, each
         self.rooms = {(k, i): (w.slot(llvm_type(d), LEVELS * width), llvm_type(d)) for k, i, d in folded(body)}
         self.pushed = w.slot("i64", start="0")
-        loops = any(node.op == "loop" for op in body.ops if op.kind == "fold" for node in postorder(op.data.outputs))
+        loops = any(op.data.has_loop for op in body.ops if op.kind == "fold")
         self.selects = w.gpu and not loops and width == 1  # joins with a level that is not set yet are then thrown away
         if self.selects:
             for (room, kind), k in itertools.product(self.rooms.values(), range(LEVELS)):

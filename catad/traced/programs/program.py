@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Hashable, Sequence
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from catad import errors, upward
+from catad import errors
 from catad.category.spaces import Space, flatten, mapped
 from catad.category.terms import D
 from catad.category.trip_counts import reading
@@ -178,7 +178,7 @@ class Program(D):
         >>> "x: f64[3]" in f.at(ct.f64[3]).draw()
         True
         """
-        return upward.draw(self, at, named, open)
+        return super().draw(*at, open=open, **named)
 
     def point_free(self) -> D:
         """The same program as a term without variables: compositions, forks and projections, in loops and branches, too."""

@@ -20,6 +20,7 @@ from catad.vector.indexing.flat_index import FlatIndex
 from catad.vector.indexing.gather import Within
 from catad.vector.indexing.keys import Along
 from catad.vector.indexing.overwrite import AddedAt, OverwrittenAt
+from catad.vector.loops.converged import Converged
 
 Array = tuple[Buffer, Tensor]
 _INT, _DOUBLE = np.dtype(np.int64), np.dtype(np.float64)
@@ -195,6 +196,14 @@ def in_range(text: Text, box: Within, read: Sequence[Array], made: Sequence[Arra
         if box.least:
             position = w.set(f"sub i64 {position}, {box.least}")
         text.fail(w.set(f"icmp uge i64 {position}, {box.size}"))
+
+
+def converged(text: Text, box: Converged, read: Sequence[Array], made: Sequence[Array]) -> None:
+    """Write a check of flags; one that is false makes the array code run, which raises."""
+    w, (flag, space) = text.w, read[0]
+    with text.each([space.size]) as found:
+        text.fail(w.set(f"icmp eq i8 {w.set(f'load i8, ptr {text.at(flag.pointer, found, [1])}')}, 0"))
+    store(w, "0", made[0][0].pointer, _INT)
 
 
 def _from_the_front(text: Text, array: Array, found: Sequence[str], size: int) -> str:

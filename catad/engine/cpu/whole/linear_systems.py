@@ -39,7 +39,7 @@ DIAGONAL = 64  # pivots whose logarithms the text adds up; NumPy adds more of th
 def writer(box: Primitive, read: Arrays) -> Write | None:
     """What writes a box of matrices; None where array code runs it."""
     a = read[0][1]
-    n = a.shape[-1]
+    n = a.shape[-1] if a.ndim else 0
     floats = [space.dtype for _, space in read if space.is_float]
     if not n or a.dtype not in _FLOATS or any(dtype != a.dtype for dtype in floats):
         return None

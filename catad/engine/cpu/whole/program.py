@@ -28,7 +28,15 @@ from catad.engine.cpu.whole.copies import (
     strided_copy,
     windowed,
 )
-from catad.engine.cpu.whole.indexed_writes import added_at, cleared_at, flat_index, in_range, overwritten_at, scatter_added
+from catad.engine.cpu.whole.indexed_writes import (
+    added_at,
+    cleared_at,
+    converged,
+    flat_index,
+    in_range,
+    overwritten_at,
+    scatter_added,
+)
 from catad.engine.cpu.whole.inline_stages import write_stage
 from catad.engine.cpu.whole.parallel_units import Unit, with_units
 from catad.engine.cpu.whole.rewrite import accumulated, without_shortcuts
@@ -58,6 +66,7 @@ from catad.vector.folds.fold import Fold
 from catad.vector.indexing.flat_index import FlatIndex
 from catad.vector.indexing.gather import Ended, InRange
 from catad.vector.indexing.overwrite import Added, AddedAt, Overwritten, OverwrittenAt
+from catad.vector.loops.converged import Converged
 from catad.vector.loops.loop import Waiting
 from catad.vector.pointwise.same_value import Fits
 from catad.vector.shapes.shape import Concatenate
@@ -79,6 +88,7 @@ WRITERS: dict[type[Primitive], Write] = {
     Ended: in_range,
     InRange: in_range,
     Fits: in_range,
+    Converged: converged,
     Contract: lambda text, box, read, made: write_contraction(text, box, read, made[0]),
     DotWithin: dot_within,
     Unit: lambda text, unit, read, made: unit.write(text, read, made),  # type: ignore[dict-item]

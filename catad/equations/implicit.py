@@ -1,0 +1,99 @@
+"""`Implicit`: solutions of an equation, with their derivative by what the equation is given.
+
+    F(x, a) = 0        dx = -J_x^-1 J_a da
+
+It does not matter who found x. The chain `J_a >> -1 >> J_x^-1` keeps the structure of the equation: J_x is multiplied out as the
+planner says, and inverted by its bands or blocks. Its numbers follow from the results of the box, so that the rule can be
+differentiated again. (The implicit function theorem; as a rule for automatic differentiation in A. Griewank and A. Walther,
+*Evaluating Derivatives*, 2008, chapter 15.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from catad.category.boxes import box
+from catad.category.spaces import Product, Space, Tensor, rebuild
+from catad.category.terms import D
+from catad.derivative.functors import as_chain, fused, linear_graph, network_at
+from catad.linear.families.block import chain, diagonal_block
+from catad.linear.families.delta import pointwise
+from catad.linear.families.gather import spread_beside
+from catad.linear.families.inverses import Inverted, inverse_of
+from catad.linear.structure import Rule, Structure, apart
+from catad.planner.plan import Plan, plan
+from catad.support.lru import remembered
+from catad.vector.derivative_carriers import PassedOn
+from catad.vector.loops.batching import BatchedMap
+
+if TYPE_CHECKING:
+    from catad.category.wiring import Builder, Wire
+
+
+@remembered
+def planned(structure: Structure) -> Plan:
+    """The order in which a Jacobian is multiplied out that is to be inverted; the same on every machine."""
+    return plan(structure, cost="operations")
+
+
+@remembered
+def inverted(structure: Structure) -> Inverted:
+    """The inverse of a Jacobian that is multiplied out."""
+    return inverse_of(structure)
+
+
+@box
+class Implicit(PassedOn):
+    """(leaves of a, leaves of x) to the leaves of x, for which `equation` is zero: a morphism of `dom`, which is (x, a)."""
+
+    equation: D
+    dom: Space
+    xs: int  # leaves of a
+
+    @property
+    def arity(self) -> int:
+        return len(self.dom.leaves)
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return ins[self.xs :]
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
+        return self.rule_within(ins, outs, (True,) * sum(space.is_float for space in ins), (True,) * len(outs))
+
+    def rule_within(
+        self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], by: tuple[bool, ...], of: tuple[bool, ...]
+    ) -> Rule | None:
+        n, flags = len(outs), iter(by)
+        given = [k for k, space in enumerate(ins) if space.is_float and next(flags) and k < self.xs]
+        if not given:
+            return None
+        own = tuple([k in given for k, space in enumerate(ins) if space.is_float])
+        unknowns, places = tuple(range(n)), tuple([n + k for k in given])
+        by_x, by_a = [as_chain(network_at(self.equation, self.dom, part)) for part in (unknowns, places)]
+        multiplied = planned(by_x)
+        inverse = inverted(multiplied.result)
+        less = [pointwise(space, space, None, -1.0) for space in by_a.cod]
+        minus = less[0] if len(less) == 1 else diagonal_block(less)
+
+        def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
+            b, point = wires[0].builder, [*results, *wires[: self.xs]]
+            wiring = fused(self.equation, self.dom)
+            slots_a = linear_graph(b, wiring, point, places)[2]
+            slots_x = linear_graph(b, wiring, point, unknowns)[2]
+            return [*slots_a, *inverse.slots(b, b.inline(multiplied.wiring, slots_x))]
+
+        return Rule(chain(apart(by_a, minus, inverse.structure)), coefficients, own)
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        wide: Space = rebuild(self.dom, [Tensor((size, *space.shape), space.dtype) for space in self.dom.leaves], Product)
+        return b.add(Implicit(BatchedMap(self.equation), wide, self.xs), *spread_beside(b, ins, flags, size))
+
+
+def corrected(b: Builder, equation: D, dom: Space, point: Sequence[Wire], n: int) -> tuple[list[Wire], list[Wire | None]]:
+    """The values of an equation at a point (x, a), and the solution d of `J_x d = F`; x has n leaves."""
+    results, network, slots = linear_graph(b, fused(equation, dom), point, tuple(range(n)))
+    multiplied = planned(as_chain(network))
+    inverse = inverted(multiplied.result)
+    made = inverse.structure.apply(b, inverse.slots(b, b.inline(multiplied.wiring, slots)), results)
+    return results, made

@@ -1,0 +1,125 @@
+"""`Solution`: what solves an equation, as a term `(x0, *args) -> x`.
+
+A `Problem` says which equation that is, and how a solution is found. It is found without a derivative; `Implicit` has that.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catad import errors
+from catad.category.boxes import of_fields
+from catad.category.cartesian import compose, cross, exl, exr, fork, proj
+from catad.category.spaces import Product, Space, Tensor, flatten, rebuild
+from catad.category.terms import D, Fork, Id
+from catad.category.wiring import share
+from catad.equations.implicit import Implicit
+from catad.front.closure_conversion import Given, closed, of_both
+from catad.front.specialise import at_space, form_at, function_of, specialised
+from catad.traced.signature import Form
+from catad.values.trees import Tree
+from catad.vector.pointwise.operators import astype
+from catad.vector.stop_gradient import StoppedAt
+
+if TYPE_CHECKING:
+    from catad.category.wiring import Builder, Wires
+
+
+class Problem(ABC):
+    """An equation that a function is a part of, and a way to its solution; its fields are the options of the way.
+
+    Functions are morphisms of pairs: x, and the tuple of the other arguments.
+    """
+
+    name: str  # of the public constructor
+
+    @abstractmethod
+    def equation(self, f: D) -> D:
+        """The morphism that is zero at the solution: as many numbers as x has."""
+
+    @abstractmethod
+    def finder(self, f: D, dom: Space) -> D:
+        """The morphism from the pair of a start and the other arguments, which is `dom`, to the solution."""
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options as keywords of the constructor, those that have their defaults left out."""
+        return {}
+
+
+@share
+@of_fields
+class Solution(D):
+    """The solution of a problem with the function f. `alone` where x is the only argument; None where the domain says so."""
+
+    drawn_as = "functor"
+    f: D
+    problem: Problem
+    alone: bool | None = None
+
+    def lay_out(self, b: Builder, x: Wires) -> Any:
+        dom = b.space(x)
+        settled = at_space(self, dom)
+        if settled is not self:
+            return (yield settled, x)
+        start, args = (x, ()) if self.takes_one(dom) else (x[0], tuple(x[1:]))
+        unknown, pair = b.space(start), b.space((start, args))
+        if not unknown.leaves or not all(leaf.is_float for leaf in unknown.leaves):
+            raise errors.SpaceError(errors.start_not_floating(self.problem.name, unknown))
+        f = compose(proj(0) if self.takes_one(dom) else _spread(len(args)), self.f)
+        equation = self.problem.equation(f)
+        with b.at((start, args)):
+            _check(self.problem.name, self.f, unknown, equation.spaces(pair))
+            finder = self.problem.finder(f, pair)
+        given = flatten(args)
+        stopped = b.apply(StoppedAt((True,) * len(pair.leaves)), (start, args))
+        found = yield finder, stopped
+        return rebuild(unknown, b.add(Implicit(equation, pair, len(given)), *given, *flatten(found)))
+
+    def takes_one(self, dom: Space) -> bool:
+        """Whether the argument is the start alone."""
+        return self.alone if self.alone is not None else not isinstance(dom, Product)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        options = [f"{key}={value!r}" for key, value in self.problem.options.items()]
+        return f"ct.{self.problem.name}({', '.join([part(self.f), *options])})"
+
+
+def _spread(n: int) -> D:
+    """`(x, (a, b))` as `(x, a, b)`."""
+    return Fork((proj(0), *[compose(proj(1), proj(k)) for k in range(n)]))
+
+
+def _check(name: str, f: D, unknown: Space, made: Space) -> None:
+    count, found = [sum([leaf.size for leaf in space.leaves]) for space in (unknown, made)]
+    if count != found or not all(leaf.is_float for leaf in made.leaves):
+        raise errors.SpaceError(errors.not_as_many_equations(name, f, unknown, made))
+
+
+@specialised.register
+def _(term: Solution, form: Form, dom: Space) -> tuple[D, Tree | None]:
+    alone = len(form.dynamic) == 1 if function_of(term.f) is not None else not isinstance(dom, Product)
+    start, tree = (dom, form.tree) if alone else (dom.factors[0], form.tree.parts[0])  # type: ignore[attr-defined]
+    floating = rebuild(start, [s if s.is_float else Tensor(s.shape, np.float64) for s in start.leaves], Product)
+    if floating == start:
+        return Solution(specialised(term.f, form, dom)[0], term.problem, alone), tree
+    own: Space = floating if alone else Product((floating, *dom.factors[1:]))  # type: ignore[attr-defined]
+    casts = rebuild(start, [Id() if s.is_float else astype(np.float64) for s in start.leaves], lambda parts: cross(*parts))
+    first = casts if alone else cross(casts, *[Id() for _ in dom.factors[1:]])  # type: ignore[attr-defined]
+    made = specialised(term, form_at(term, own, None), own)[0]
+    return compose(first, made), tree
+
+
+@closed.register
+def _(term: Solution, dom: Space, given: Given) -> D:
+    """`(values, (x0, *args))`: the values are one more argument."""
+    alone = term.takes_one(dom)
+    n = 0 if alone else len(dom.factors) - 1  # type: ignore[attr-defined]
+    own = proj(0) if alone else Fork((proj(0), *[proj(k + 2) for k in range(n)]))
+    f = compose(Fork((proj(1), own)), of_both(term.f, dom, given))
+    start = [exr] if alone else [compose(exr, proj(k)) for k in range(n + 1)]
+    return compose(fork(start[0], exl, *start[1:]), Solution(f, term.problem, False))
