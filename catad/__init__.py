@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from catad.engine.cpu.run.threads import set_num_threads as set_num_threads
     from catad.engine.profile import profile as profile
     from catad.engine.synchronize import synchronize as synchronize
+    from catad.equations.quad import quad as quad
     from catad.equations.root import root as root
     from catad.errors import ArgumentError as ArgumentError
     from catad.errors import CatadError as CatadError

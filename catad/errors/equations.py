@@ -36,3 +36,43 @@ def root_not_found(place: str, residual: float, size: float, steps: float) -> st
         where=place or None,
         do="another start, or a larger max_steps=",
     )
+
+
+def integral_not_found(
+    place: str, size: float, error: float, wanted: float, low: float, high: float, count: float, rounding: float, infinite: float
+) -> str:
+    if infinite:
+        said, do = "the integrand is infinite at a point", "points=[...] where it is, or another form of the integrand"
+    elif rounding > wanted:
+        said, do = "rounding alone exceeds the tolerance of an integral", "a larger epsabs= or epsrel="
+    else:
+        said, do = "an integral did not converge", "a larger limit=, or points=[...] where the integrand jumps or has a kink"
+    return text(
+        said,
+        given=f"the estimate {size:.6g} and its error {error:.3g}; of {count:.0f} intervals the worst is [{low:.6g}, {high:.6g}]",
+        expected=f"an error of at most {wanted:.3g}",
+        where=place or None,
+        do=do,
+    )
+
+
+def no_ends(space: object, term: object) -> str:
+    return text(
+        "an integral takes its two ends first, as numbers",
+        given=space,
+        expected="(a, b, *args)",
+        where=abbreviated(term),
+        do="for many integrals, ct.vmap",
+    )
+
+
+def nothing_to_integrate(f: object, space: object) -> str:
+    return text("ct.quad integrates numbers or arrays of them", given=f"results in {space}", where=abbreviated(f))
+
+
+def no_break_points(points: object) -> str:
+    return text("points= are finite numbers where an integrand is cut", given=points)
+
+
+def no_tolerance(name: str, value: object) -> str:
+    return text(f"{name}= is a tolerance, a number of at least 0", given=value)
