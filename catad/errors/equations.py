@@ -74,5 +74,12 @@ def no_break_points(points: object) -> str:
     return text("points= are finite numbers where an integrand is cut", given=points)
 
 
+def traced_break_points() -> str:
+    return text(
+        "the points of an integral are numbers, and one follows from data",
+        do="split the integral there, one from a to the point and one from the point to b",
+    )
+
+
 def no_tolerance(name: str, value: object) -> str:
     return text(f"{name}= is a tolerance, a number of at least 0", given=value)
