@@ -83,3 +83,15 @@ def traced_break_points() -> str:
 
 def no_tolerance(name: str, value: object) -> str:
     return text(f"{name}= is a tolerance, a number of at least 0", given=value)
+
+
+def complex_spline(name: str) -> str:
+    return text(f"{name} takes real values", given="complex ones", do="a spline of the real parts and one of the imaginary parts")
+
+
+def no_such_part_of_spline(name: str) -> str:
+    return text(
+        f"a spline of a traced function has no {name}",
+        expected="s(t), s(t, nu), s.derivative(), s.antiderivative(), s.integrate(a, b), s.c, s.x",
+        do="for points where a spline has a value, ct.root",
+    )

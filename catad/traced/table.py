@@ -71,6 +71,7 @@ _TOPICS = {  # what each module of `names/` has entries for: NumPy's names and m
         imag iscomplexobj isrealobj mT matrix_transpose moveaxis ndim permute_dims ravel real reshape shape size squeeze
         swapaxes to_device transpose""",
     "special": "scipy",
+    "splines": "scipy.interpolate",
     "sums": "sum",
     "universal": "accumulate at conjugate divmod frexp heaviside logaddexp2 modf outer power reciprocal reduce reduceat",
 }  # fmt: skip
