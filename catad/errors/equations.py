@@ -95,3 +95,24 @@ def no_such_part_of_spline(name: str) -> str:
         expected="s(t), s(t, nu), s.derivative(), s.antiderivative(), s.integrate(a, b), s.c, s.x",
         do="for points where a spline has a value, ct.root",
     )
+
+
+def no_spline(said: str, space: object, term: object) -> str:
+    return text(
+        f"there is no spline through such points: {said}",
+        given=space,
+        expected="(x, y, t), with x in ct.f64[n] and y in ct.f64[n, ...], n of at least 2",
+        where=abbreviated(term),
+    )
+
+
+def no_end_conditions(given: object, kinds: Sequence[str]) -> str:
+    return text(
+        "bc_type= says what holds at the ends of a spline",
+        given=given,
+        expected=f"one of {', '.join(map(repr, kinds))}, or two of the first three, (1, slope) or (2, second derivative)",
+    )
+
+
+def no_extrapolation(given: object) -> str:
+    return text("extrapolate= is None, True, False or 'periodic'", given=given)

@@ -18,7 +18,7 @@ from catad import linalg as words
 from catad.traced.names.shapes import as_traced
 from catad.traced.names.sums import one_line, strong
 from catad.traced.recorder import Trace
-from catad.traced.table import INSTANCES, PYTHON, of_package
+from catad.traced.table import INSTANCES, meaning_anywhere, of_package
 from catad.values.complex_numbers import is_complex
 
 
@@ -135,10 +135,9 @@ def _hermite(trace: Trace, x: Any, h: Any, y: Any, slopes: Any, extrapolate: Any
 
 
 def cubic_spline(
-    driver: Any, x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None
+    trace: Trace, x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None
 ) -> PiecewisePolynomial:
     """As `scipy.interpolate.CubicSpline`."""
-    trace = driver.trace
     at, h, values, axis = _prepared(trace, "CubicSpline", x, y, axis)
     ends = _conditions(trace, bc_type, values, axis)
     periodic = ends[0] == "periodic"
@@ -251,12 +250,12 @@ def _solved(below: Any, diagonal: Any, above: Any, right: Any) -> Any:
     return one_line(trace, words.solve_tridiagonal, *parts).reshape(right.shape)
 
 
-def pchip(driver: Any, x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -> PiecewisePolynomial:
+def pchip(trace: Trace, x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -> PiecewisePolynomial:
     """As `scipy.interpolate.PchipInterpolator`: harmonic means of the rises, and 0 where these change their sign.
 
     F. Fritsch and J. Butland, A method for constructing local monotone piecewise cubic interpolants, 1984.
     """
-    at, h, values, axis = _prepared(driver.trace, "PchipInterpolator", x, y, axis)
+    at, h, values, axis = _prepared(trace, "PchipInterpolator", x, y, axis)
     rise = np.diff(values, axis=0) / h
     if values.shape[0] == 2:
         slopes = np.concatenate([rise, rise])
@@ -267,7 +266,7 @@ def pchip(driver: Any, x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -
         inner = np.where(turns, 0.0, 1.0 / ((first / one + second / two) / (first + second)))
         ends = [_one_sided(h[::step], rise[::step])[None] for step in (1, -1)]
         slopes = np.concatenate([ends[0], inner, ends[1]])
-    return _hermite(driver.trace, at, h, values, slopes, True if extrapolate is None else extrapolate, axis)
+    return _hermite(trace, at, h, values, slopes, True if extrapolate is None else extrapolate, axis)
 
 
 def _one_sided(h: Any, rise: Any) -> Any:
@@ -279,12 +278,12 @@ def _one_sided(h: Any, rise: Any) -> Any:
 
 
 def akima(
-    driver: Any, x: Any, y: Any, axis: int = 0, *, method: str = "akima", extrapolate: Any = None
+    trace: Trace, x: Any, y: Any, axis: int = 0, *, method: str = "akima", extrapolate: Any = None
 ) -> PiecewisePolynomial:
     """As `scipy.interpolate.Akima1DInterpolator` (H. Akima, A new method of interpolation, 1970)."""
     if method not in ("akima", "makima"):
         raise NotImplementedError(f"`method`={method} is unsupported.")
-    at, h, values, axis = _prepared(driver.trace, "Akima1DInterpolator", x, y, axis)
+    at, h, values, axis = _prepared(trace, "Akima1DInterpolator", x, y, axis)
     rise = np.diff(values, axis=0) / h
     if values.shape[0] == 2:
         slopes = np.concatenate([rise, rise])
@@ -300,7 +299,7 @@ def akima(
         bent = both > 1e-9 * np.max(both) if both.size else both > 0
         share = np.where(bent, two, 0.0) / np.where(bent, both, 1.0)
         slopes = np.where(bent, m[1:-2] + share * (m[2:-1] - m[1:-2]), 0.5 * (m[3:] + m[:-3]))
-    return _hermite(driver.trace, at, h, values, slopes, False if extrapolate is None else extrapolate, axis)
+    return _hermite(trace, at, h, values, slopes, False if extrapolate is None else extrapolate, axis)
 
 
 def _captured(driver: Any, spline: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
@@ -323,6 +322,6 @@ def enter() -> None:
 
     for name, made in MADE.items():
         kind = getattr(scipy.interpolate, name)
-        PYTHON[kind] = made
+        meaning_anywhere(kind)(made)
         INSTANCES[kind] = _captured
     INSTANCES[scipy.interpolate.PPoly] = _captured
