@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from catad.engine.cpu.run.threads import set_num_threads as set_num_threads
     from catad.engine.profile import profile as profile
     from catad.engine.synchronize import synchronize as synchronize
+    from catad.equations.ode.odeint import odeint as odeint
     from catad.equations.quad import quad as quad
     from catad.equations.root import root as root
     from catad.equations.spline import cubic_spline as cubic_spline

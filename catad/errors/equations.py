@@ -38,81 +38,69 @@ def root_not_found(place: str, residual: float, size: float, steps: float) -> st
     )
 
 
-def integral_not_found(
-    place: str, size: float, error: float, wanted: float, low: float, high: float, count: float, rounding: float, infinite: float
-) -> str:
-    if infinite:
-        said, do = "the integrand is infinite at a point", "points=[...] where it is, or another form of the integrand"
-    elif rounding > wanted:
-        said, do = "rounding alone exceeds the tolerance of an integral", "a larger epsabs= or epsrel="
-    else:
-        said, do = "an integral did not converge", "a larger limit=, or points=[...] where the integrand jumps or has a kink"
+def slopes_of_another_shape(f: object, unknown: object, made: object) -> str:
     return text(
-        said,
-        given=f"the estimate {size:.6g} and its error {error:.3g}; of {count:.0f} intervals the worst is [{low:.6g}, {high:.6g}]",
-        expected=f"an error of at most {wanted:.3g}",
+        "ct.odeint needs a slope for each number of y",
+        given=f"y in {unknown}, slopes in {made}",
+        expected="results with the shapes of y",
+        where=abbreviated(f),
+        do="return the derivative of y by t from rhs(t, y, *args), as a tree like y",
+    )
+
+
+def not_times(given: object) -> str:
+    return text(
+        "ct.odeint takes the times at which results are wanted as an array of one axis",
+        given=f"times in {given}",
+        expected="at least one time; the first is where y0 is given",
+        do="np.array([t0, t1])",
+    )
+
+
+def not_start_and_times(given: object) -> str:
+    return text(
+        "ct.odeint(rhs) takes y0, the times ts and the other arguments of rhs",
+        given=f"an argument in {given}",
+        expected="(y0, ts, *args)",
+    )
+
+
+def times_not_sorted(place: str, first: float, last: float) -> str:
+    return text(
+        "the times of ct.odeint do not grow or fall from the first to the last",
+        given=f"times from {first:.6g} to {last:.6g}",
+        expected="sorted numbers, in either direction",
         where=place or None,
-        do=do,
+        do="np.sort(ts); for results before and after t0, two calls",
     )
 
 
-def no_ends(space: object, term: object) -> str:
+def integration_failed(place: str, t: float, size: float, error: float, steps: float, limit: float) -> str:
+    ended = steps >= limit
     return text(
-        "an integral takes its two ends first, as numbers",
-        given=space,
-        expected="(a, b, *args)",
-        where=abbreviated(term),
-        do="for many integrals, ct.vmap",
+        "the steps of ct.odeint did not reach the last time",
+        given=f"at t = {t:.6g} a step of size {size:.3g}, and an error of {error:.3g} times the tolerance,"
+        f" after {steps:.0f} steps",
+        expected=f"at most {limit:.0f} steps" if ended else "a step whose error is within the tolerance",
+        where=place or None,
+        do="a larger max_steps=, larger tolerances, or a method for stiff equations"
+        if ended
+        else "look for a pole or a NaN of rhs near this t",
     )
 
 
-def nothing_to_integrate(f: object, space: object) -> str:
-    return text("ct.quad integrates numbers or arrays of them", given=f"results in {space}", where=abbreviated(f))
+def no_such_method(name: object, known: Sequence[str]) -> str:
+    return text("ct.odeint knows no such method", given=repr(name), expected=", ".join(known))
 
 
-def no_break_points(points: object) -> str:
-    return text("points= are finite numbers where an integrand is cut", given=points)
-
-
-def traced_break_points() -> str:
+def fixed_steps_missing(name: str) -> str:
     return text(
-        "the points of an integral are numbers, and one follows from data",
-        do="split the integral there, one from a to the point and one from the point to b",
+        f"the method {name} has no estimate of its error, from which step sizes could follow",
+        given="no steps=",
+        expected="a number of steps between two times",
+        do=f'ct.odeint(rhs, method="{name}", steps=100), or another method',
     )
 
 
-def no_tolerance(name: str, value: object) -> str:
-    return text(f"{name}= is a tolerance, a number of at least 0", given=value)
-
-
-def complex_spline(name: str) -> str:
-    return text(f"{name} takes real values", given="complex ones", do="a spline of the real parts and one of the imaginary parts")
-
-
-def no_such_part_of_spline(name: str) -> str:
-    return text(
-        f"a spline of a traced function has no {name}",
-        expected="s(t), s(t, nu), s.derivative(), s.antiderivative(), s.integrate(a, b), s.c, s.x",
-        do="for points where a spline has a value, ct.root",
-    )
-
-
-def no_spline(said: str, space: object, term: object) -> str:
-    return text(
-        f"there is no spline through such points: {said}",
-        given=space,
-        expected="(x, y, t), with x in ct.f64[n] and y in ct.f64[n, ...], n of at least 2",
-        where=abbreviated(term),
-    )
-
-
-def no_end_conditions(given: object, kinds: Sequence[str]) -> str:
-    return text(
-        "bc_type= says what holds at the ends of a spline",
-        given=given,
-        expected=f"one of {', '.join(map(repr, kinds))}, or two of the first three, (1, slope) or (2, second derivative)",
-    )
-
-
-def no_extrapolation(given: object) -> str:
-    return text("extrapolate= is None, True, False or 'periodic'", given=given)
+def not_positive(name: str, given: object) -> str:
+    return text(f"{name} of ct.odeint is a positive number", given=repr(given), expected="a number above 0")
