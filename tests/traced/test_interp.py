@@ -65,7 +65,8 @@ def test_batches_are_loops() -> None:
 
 
 def test_errors() -> None:
-    for x, xp, fp, options in ((X, XP, FP, {"period": 0}), (X, XP, FP[:3], {}), (X, XP[:0], FP[:0], {}), (X, XP.reshape(2, 2), FP, {})):
+    cases: list[Any] = [(X, XP, FP, {"period": 0}), (X, XP, FP[:3], {}), (X, XP[:0], FP[:0], {}), (X, XP.reshape(2, 2), FP, {})]
+    for x, xp, fp, options in cases:
         with pytest.raises(ValueError) as want:
             np.interp(x, xp, fp, **options)
         with pytest.raises(ValueError) as got:
