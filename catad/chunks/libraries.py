@@ -56,7 +56,7 @@ class Library:
         """Raise `DeviceError` where the chunks of some arrays, and arrays of NumPy beside them, are of different libraries."""
         found: dict[Any, int] = {}
         for k, array in enumerate(arrays):
-            if np.ndim(array):
+            if array.ndim:
                 is_plain = isinstance(array, (np.ndarray, np.generic))
                 found.setdefault(array_module(array if is_plain else self.sample(array)), k)
         if len(found) > 1:

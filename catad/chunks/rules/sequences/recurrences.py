@@ -4,7 +4,7 @@
     s_{i-1} = A_i s_i + b_{i-1}            backwards it maps c_q = A_q s_q to c_p: its maps c -> A_i (c + b_i) composed
 
 Both ways a block needs its own links alone, and nothing of its neighbours but the state. This is added to the first b of a
-block, in the order of the steps, while it is read.
+block, in the order of the steps, while it is read; where all links are 1, to each state.
 """
 
 from __future__ import annotations
@@ -70,14 +70,19 @@ def recurred_in_blocks(plan: Plan, primitive: Recurred, ins: Sequence[Chunked], 
         return plan.labelled("recurrence", given, results, lambda b, wires, sizes: b.add(primitive, *wires), whole=[axis])[0]
     before = states_before(plan, primitive, given, outs)
     rest = (axis, *labels[:axis], *labels[axis + 1 :])
+    sums = primitive.grid == _SUM and not primitive.reset
 
     def state(b: Builder, carried: list[Wire]) -> Sequence[Wire]:
         return [cast(w, outs[0].dtype) for w in carried]
 
     def lay(b: Builder, wires: list[Wire], carried: list[Wire], here: Here) -> Sequence[Wire]:
-        if here.note and here.sizes[axis]:
-            wires = from_state(b, primitive, wires, state(b, carried))
-        return b.add(primitive, *wires)
+        if not here.note or not here.sizes[axis]:
+            return b.add(primitive, *wires)
+        before = state(b, carried)
+        if not sums:
+            return b.add(primitive, *from_state(b, primitive, wires, before))
+        made = b.add(primitive, *wires)
+        return [mapped(b, [apply("add", param(0), param(1))], [s, w])[0] for s, w in zip(before, made, strict=True)]
 
     own = [(x, rest) for x in before]
     made = in_sequence(plan, "recurrence", given, results, axis, lay, own, follows(sizes, primitive.reverse))

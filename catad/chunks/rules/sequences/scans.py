@@ -2,8 +2,10 @@
 
     s_i = op(s_{i-1}, x_i) within a block, from s_{-1} = op of all that stands before the block
 
-The first element of a block is joined with what stands before it while it is read. The first steps of the whole array are
-taken as they are, since a neutral element need not be neutral for NaN and zeros with signs.
+Where an operator is seen to be associative for all numbers, NaN among them, but for rounding, what stands before a block is
+joined with each result of a scan from nothing. Otherwise it is joined with the first element of the block while that is read.
+The first steps of the whole array are taken as they are, since a neutral element need not be neutral for NaN and zeros with
+signs.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from catad.chunks.rules.moves import backwards
 from catad.chunks.rules.pointwise import aligned
 from catad.chunks.rules.sequences.affine import Maps, OrLonger, long_composition, normal
 from catad.chunks.rules.sequences.in_sequence import Here, at_end, block_sizes, end_of, follows, in_sequence, one_later
+from catad.chunks.rules.sequences.present import leaves_alone
 from catad.chunks.rules.table import rule
 from catad.chunks.wires import Chunked
 from catad.linear.families.contract import repeated
@@ -71,9 +74,11 @@ def scanned_in_blocks(
 
     def run(b: Builder, wires: list[Wire], before: Sequence[Wire]) -> Sequence[Wire]:
         x = [turned(b, w, axis) for w in wires[:d]] if reverse else wires[:d]
-        x = joined_first(b, primitive.monoid, before, x, wires[d:], axis) if before else x
-        made = b.add(primitive, *x, *wires[d:])
-        return [turned(b, w, axis) for w in made] if reverse else made
+        later = is_associative(primitive.monoid, outs[0].dtype)
+        x = joined_first(b, primitive.monoid, before, x, wires[d:], axis) if before and not later else x
+        made: Sequence[Wire] = b.add(primitive, *x, *wires[d:])
+        made = [turned(b, w, axis) for w in made] if reverse else made
+        return mapped(b, list(primitive.monoid.op.outputs), [*before, *made]) if before and later else made
 
     if len(sizes) == 1:
         return plan.labelled("scan", given, results, lambda b, wires, sizes: run(b, wires, []), whole=[axis])[0]
@@ -93,7 +98,8 @@ def scanned_in_blocks(
 
     own = [(one, rest) for one in before]
     made = in_sequence(plan, "scan", given, results, axis, lay, own, follows(sizes, reverse))
-    one_later(plan, made, axis, before, sizes, state, reverse)
+    is_extremum = outs[0].is_float and not product and leaves_alone(primitive.monoid)
+    one_later(plan, made, axis, before, sizes, state, reverse, primitive.monoid if is_extremum else None)
     return made
 
 
@@ -199,6 +205,14 @@ def joins(monoid: Monoid, b: Builder, wires: Sequence[Wire]) -> Sequence[Wire]:
     n = max([w.shape[0] for w in wires])
     made = mapped(b, list(monoid.op.outputs), wires)
     return [filled(b, w, Tensor((n, *w.shape[1:]), w.dtype)) for w in made]
+
+
+def is_associative(monoid: Monoid, dtype: np.dtype[Any]) -> bool:
+    """Whether an operator is associative for all numbers but for rounding: products of floats leave their range on other ways."""
+    if dtype.kind != "f":
+        return scalar.recognise(monoid.op) is not None
+    first, *others = monoid.op.outputs
+    return not others and first.op in ("add", "minimum", "maximum") and set(first.args) == {param(0), param(1)}
 
 
 def joined_first(
