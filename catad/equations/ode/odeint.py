@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catad import errors, upward
+from catad import errors
 from catad.category.boxes import of_fields
 from catad.category.cartesian import compose, cross, exl, exr, proj
 from catad.category.constructors import integer
@@ -23,7 +23,8 @@ from catad.equations.ode.method import Method, Slopes, checked
 from catad.equations.ode.tableaus import TABLEAUS
 from catad.errors.places import here
 from catad.front.closure_conversion import Given, closed, of_both
-from catad.front.specialise import form_at, function_of, specialised
+from catad.front.specialise import at_space, form_at, function_of, specialised
+from catad.traced.function import function_term
 from catad.traced.signature import Form
 from catad.values.trees import LEAF, Tree
 from catad.vector.loops.converged import WhereConverged
@@ -66,7 +67,7 @@ class Times(D):
     """The times, which are there where they are sorted."""
 
     def lay_out(self, b: Builder, ts: Wires) -> Any:
-        return (yield upward.function_term(_sorted), ts)
+        return (yield function_term(_sorted), ts)
 
 
 def _sorted(ts: Any) -> Any:
@@ -85,7 +86,7 @@ class OdeInt(D):
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         dom = b.space(x)
-        settled = upward.at_space(self, dom)
+        settled = at_space(self, dom)
         if settled is not self:
             return (yield settled, x)
         if not isinstance(dom, Product) or len(dom.factors) < 2:
@@ -105,7 +106,7 @@ class OdeInt(D):
         whole = rebuild(unknown, [Tensor((m, *leaf.shape), leaf.dtype) for leaf in unknown.leaves], Product)
         start = tuple(flatten(y0))
         if m == 1:
-            return rebuild(whole, flatten((yield upward.function_term(_as_rows), start)))
+            return rebuild(whole, flatten((yield function_term(_as_rows), start)))
         ts = yield Times(), ts
         integrator = self.options.integrator(Slopes(f, place), m)
         if self.options.memory is not None:
