@@ -13,18 +13,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.sparse import dia_matrix
 
 import catad as ct
 from catad.category.boxes import Primitive
 from catad.category.spaces import flatten
 from catad.chunks.rules.bins import BlockTotalByBin, WithoutEachByBin
-from catad.chunks.rules.sequences.affine import OrLonger
 from catad.chunks.rules.sequences.segments import RightLengths, RightNumber
+from catad.chunks.rules.sequences.wide import OrLonger
 from catad.chunks.rules.sequences.winners import BlockTotal, WithoutEach
 from catad.engine.cuda.boxes import MAKERS, why_enough
 from catad.engine.cuda.device import GPU
-from catad.errors import notices
+from catad.errors import equations, notices
 from catad.linear.families.clear import Cleared, ClearedAt, ClearedWhere, Run
 from catad.linear.families.dot_within import DotWithin
 from catad.linear.families.gather import Gathered, Indexing, ScatterAdded
@@ -35,7 +34,6 @@ from catad.linear.families.previous_state import Origin, PreviousState
 from catad.linear.families.recurrence import Recurred
 from catad.linear.families.reindex import Reshaped, StridedCopy, axis, whole
 from catad.linear.families.windows import Progression, Windowed
-from catad.linear.solving.bands import BandsOf
 from catad.traced.debug import Printed
 from catad.vector.bins.fold_by_bin import FoldByBin
 from catad.vector.bins.prefixes_by_bin import PrefixByBin
@@ -48,6 +46,7 @@ from catad.vector.folds.fold import Fold
 from catad.vector.folds.leave_one_out import LeaveOneOutProduct, LeaveOneOutProductByBin
 from catad.vector.indexing.gather import InRange, LastWriter
 from catad.vector.indexing.overwrite import Added, AddedAt, LastOnly, Overwritten, OverwrittenAt
+from catad.vector.loops.converged import Converged
 from catad.vector.loops.loop import After, Ran
 from catad.vector.scans.scan import Scan
 from catad.vector.scans.segmented import NumberedByFlags, NumberedByLengths
@@ -64,7 +63,6 @@ CHOICE = ct.monoid(lambda a, b: a if a >= b else b, -np.inf)
 ROWS = Indexing((0, 1), 0, (2,), (2, 1), (6, 5, 6))
 AXES = (axis(3, 6, 0, 1, 1, 2, 3), whole(5))  # of an array of 3 rows that go to the rows 1, 3, 5 of one of 6
 SINE, HALF = ct.map(lambda x: np.sin(x)), ct.map(lambda s: s + 0.1 * np.sin(3.0 * s))
-BAND = ct.linear.sparse(dia_matrix((np.stack([LINE, LINE, LINE]), [-1, 0, 1]), shape=(6, 6)))
 BOUNDED = ct.iterate(HALF, 7, memory=2)
 ORDERED = np.sort(LINE)
 LARGEST = np.array([LINE[k == INDEX].max(initial=-np.inf) for k in range(4)])
@@ -119,7 +117,6 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "Apart": (swapped.forall(6), (LINE, np.arange(6), np.zeros(6))),
     "ArgExtremum": (ArgExtremum(MOST), (X, np.broadcast_to(np.arange(6)[:, None], X.shape).copy(), X.max(axis=0))),
     "ArgExtremumByBin": (ArgExtremumByBin(MOST, 4), (INDEX, LINE, LARGEST)),
-    "BandsOf": (BandsOf(BAND.structure, 1, 1), tuple(BAND.slots)),
     "BoundedLoop": (BOUNDED, (LINE,)),
     "BoundedPullback": (ct.reverse_differential(BOUNDED), (LINE, LINE)),
     "Call": (ct.checkpoint(SINE), (LINE,)),
@@ -135,6 +132,7 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ComplexLogDet": (ct.linalg.slogdet, (POSITIVE, 0.1 * POSITIVE)),
     "Concatenate": (Concatenate(0, 2), (X, Y)),
     "Constant": (ct.fork(ct.id, ct.const(X)), (LINE,)),
+    "Converged": (Converged(equations.not_a_solution), (np.ones(3, bool), LINE[:3], LINE[:3])),
     "ColumnPivots": (ct.linalg.qr(pivoting=True), (X,)),
     "Cofactors": (ct.grad(ct.linalg.det), (POSITIVE,)),
     "Contract": (ct.matmul, (X, Y.T.copy())),
@@ -155,6 +153,7 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "Gathered": (Gathered(ROWS), (INDEX, X)),
     "Given": (ct.primitive.function(length, lambda a, b: a), (LINE, ORDERED)),
     "Fits": (ct.astype("int8", casting="same_value"), (INDEX,)),
+    "Implicit": (ct.implicit(lambda x, a: x - a, check=False), (LINE, LINE)),
     "InRange": (InRange(4), (INDEX,)),
     "Inverted": (ct.linalg.inv, (np.eye(9) + np.ones((9, 9)),)),
     "Iota": (ct.fork(ct.id, ct.iota(6)) >> ct.map(lambda x, k: x * k), (LINE,)),
@@ -228,15 +227,14 @@ FINITE = (
     "Complement", "Eig", "Eigh", "Eigvals", "Eigvalsh", "Expm", "Lstsq", "OfFullRank", "Pinv", "Svd", "SvdVals", "Symmetric",
 )  # fmt: skip
 WAITS = {"Choose", "Counted", "Opaque", "Printed", "Summed", "Cholesky", "Cofactors", "Factor", "Permuted", "Solved", *FINITE}
-WAITS |= {"CholeskyPulled", "Inverted", "Regular", "Resummed", "BandsOf", "Reciprocals", "SolvedForMany", "ComplexCofactors"}
-WAITS |= {"OfBasis", "RealComponent", "RightLengths", "RightNumber"}
-NOTICED = {"BandsOf", "OneByOne", "PatternProduct", "Reciprocals", "SolvedForMany"}  # without a kernel
+WAITS |= {"CholeskyPulled", "Inverted", "Regular", "Resummed", "Reciprocals", "SolvedForMany", "ComplexCofactors"}
+WAITS |= {"Converged", "OfBasis", "RealComponent", "RightLengths", "RightNumber"}
+NOTICED = {"OneByOne", "PatternProduct", "Reciprocals", "SolvedForMany"}  # without a kernel
 REFUSED = {
     **dict.fromkeys(FINITE, "matrices are finite"),
     "Permuted": "singular",
     "ComplexCofactors": "singular",
     **dict.fromkeys(("OfBasis", "RealComponent"), "matrices are finite"),
-    "BandsOf": "BandsOf",
     "RightLengths": "RightLengths",
     "RightNumber": "RightNumber",
     "Reciprocals": "Reciprocals",
@@ -254,6 +252,7 @@ REFUSED = {
     "Summed": "number of terms of a sum",
     "Regular": "singular",
     "Resummed": "are finite",
+    "Converged": "an iteration converged",
     "Ended": "trips of a loop of a kernel",
 }
 
