@@ -10,6 +10,7 @@ import numpy as np
 
 from catad import errors
 from catad.category.boxes import of_fields
+from catad.category.cache import cached
 from catad.category.cartesian import compose, cross, exl, exr, proj
 from catad.category.constructors import integer
 from catad.category.spaces import Product, Space, Tensor, flatten, rebuild
@@ -108,9 +109,9 @@ class OdeInt(D):
         if m == 1:
             return rebuild(whole, flatten((yield function_term(_as_rows), start)))
         ts = yield Times(), ts
-        integrator = self.options.integrator(Slopes(f, place), m)
+        at = b.space((start, ts, tuple(args)))
+        integrator = cached(self, ("integrator", at), lambda: self.options.integrator(Slopes(f, place), m))
         if self.options.memory is not None:
-            at = b.space((start, ts, tuple(args)))
             rooms = [self.options.memory if loop.depth == 0 else None for loop in loops_of(integrator, at)]
             integrator = Roomed(integrator, tuple(rooms))
         found = yield integrator, (start, ts, tuple(args))
@@ -130,6 +131,10 @@ def _as_rows(leaves: Any) -> Any:
     return tuple([leaf[None] for leaf in leaves])
 
 
+def _stacked(times: Any) -> Any:
+    return np.stack(times)
+
+
 def _place(dom: Product) -> Product:
     """The space of (t, y, *args) from that of (y0, ts, *args)."""
     return Product((Tensor((), dom.factors[1].leaves[0].dtype), dom.factors[0], *dom.factors[2:]))
@@ -138,8 +143,14 @@ def _place(dom: Product) -> Product:
 @specialised.register
 def _(term: OdeInt, form: Form, dom: Space) -> tuple[D, Tree | None]:
     given = form.args
-    if not isinstance(dom, Product) or len(dom.factors) < 2 or form.dynamic[:2] != [0, 1] or len(dom.factors[1].leaves) != 1:
+    if not isinstance(dom, Product) or len(dom.factors) < 2 or form.dynamic[:2] != [0, 1]:
         return term, None
+    times = dom.factors[1]
+    if isinstance(times, Product) and times.leaves and not any(leaf.shape for leaf in times.leaves):  # a list of numbers
+        dtype = np.result_type(*[leaf.dtype for leaf in times.leaves])
+        one = Product((dom.factors[0], Tensor((len(times.leaves),), dtype), *dom.factors[2:]))
+        made, tree = specialised(term, Form((given[0], LEAF, *given[2:]), form.kwargs), one)
+        return compose(cross(Id(), upward.function_term(_stacked), *[Id() for _ in dom.factors[2:]]), made), tree
     whole = [rebuild(part, [_floating(leaf) for leaf in part.leaves], Product) for part in dom.factors[:2]]
     own = Product((*whole, *dom.factors[2:]))
     if own != dom:
