@@ -65,3 +65,71 @@ def no_fixed_point(place: str, residual: float, size: float, steps: float) -> st
         where=place or None,
         do="another start, a larger max_steps=, or ct.root of f(x) - x, which also finds fixed points that repel",
     )
+
+
+def slopes_of_another_shape(f: object, unknown: object, made: object) -> str:
+    return text(
+        "ct.odeint needs a slope for each number of y",
+        given=f"y in {unknown}, slopes in {made}",
+        expected="results with the shapes of y",
+        where=abbreviated(f),
+        do="return the derivative of y by t from rhs(t, y, *args), as a tree like y",
+    )
+
+
+def not_times(given: object) -> str:
+    return text(
+        "ct.odeint takes the times at which results are wanted as an array of one axis",
+        given=f"times in {given}",
+        expected="at least one time; the first is where y0 is given",
+        do="np.array([t0, t1])",
+    )
+
+
+def not_start_and_times(given: object) -> str:
+    return text(
+        "ct.odeint(rhs) takes y0, the times ts and the other arguments of rhs",
+        given=f"an argument in {given}",
+        expected="(y0, ts, *args)",
+    )
+
+
+def times_not_sorted(place: str, first: float, last: float) -> str:
+    return text(
+        "the times of ct.odeint do not grow or fall from the first to the last",
+        given=f"times from {first:.6g} to {last:.6g}",
+        expected="sorted numbers, in either direction",
+        where=place or None,
+        do="np.sort(ts); for results before and after t0, two calls",
+    )
+
+
+def integration_failed(place: str, t: float, size: float, error: float, steps: float, limit: float) -> str:
+    ended = steps >= limit
+    return text(
+        "the steps of ct.odeint did not reach the last time",
+        given=f"at t = {t:.6g} a step of size {size:.3g}, and an error of {error:.3g} times the tolerance,"
+        f" after {steps:.0f} steps",
+        expected=f"at most {limit:.0f} steps" if ended else "a step whose error is within the tolerance",
+        where=place or None,
+        do="a larger max_steps=, larger tolerances, or a method for stiff equations"
+        if ended
+        else "look for a pole or a NaN of rhs near this t",
+    )
+
+
+def no_such_method(name: object, known: Sequence[str]) -> str:
+    return text("ct.odeint knows no such method", given=repr(name), expected=", ".join(known))
+
+
+def fixed_steps_missing(name: str) -> str:
+    return text(
+        f"the method {name} has no estimate of its error, from which step sizes could follow",
+        given="no steps=",
+        expected="a number of steps between two times",
+        do=f'ct.odeint(rhs, method="{name}", steps=100), or another method',
+    )
+
+
+def not_positive(name: str, given: object) -> str:
+    return text(f"{name} of ct.odeint is a positive number", given=repr(given), expected="a number above 0")

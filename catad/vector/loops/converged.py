@@ -1,4 +1,4 @@
-"""`Converged`: a box that raises `ConvergenceError` where an iteration ended without its goal.
+"""`Converged`: a box that raises an error, `ConvergenceError`, where an iteration ended without its goal.
 
 An iteration is boxes like any other, so it ends with a flag in place of an error. What reads its results reads the box first.
 """
@@ -30,6 +30,7 @@ class Converged(Primitive):
     """
 
     said: Callable[..., str]
+    error: type[errors.CatadError] = errors.ConvergenceError
     borrows = True
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -41,7 +42,7 @@ class Converged(Primitive):
         if not bool(flag.all()):
             lane = int(flag.ravel().argmin())
             place = errors.lane(lane, flag.shape)
-            raise errors.ConvergenceError(self.said(place, *[number.ravel()[lane].item() for number in numbers]))
+            raise self.error(self.said(place, *[number.ravel()[lane].item() for number in numbers]))
         return xp.asarray(0, dtype=np.int64)
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> None:
@@ -56,7 +57,8 @@ class WhereConverged(D):
     """`(flag, numbers, leaves)` to the leaves of what an iteration found, which are there where the flag holds."""
 
     said: Callable[..., str]
+    error: type[errors.CatadError] = errors.ConvergenceError
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         flag, numbers, leaves = x
-        return b.add(After(), *b.add(Converged(self.said), flag, *numbers), *leaves)
+        return b.add(After(), *b.add(Converged(self.said, self.error), flag, *numbers), *leaves)

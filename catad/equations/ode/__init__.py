@@ -1,0 +1,1 @@
+"""Solutions of ordinary differential equations, y' = f(t, y)."""

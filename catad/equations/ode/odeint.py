@@ -1,0 +1,215 @@
+"""`ct.odeint`: the solution of `y' = f(t, y)` at given times, as a term `(y0, ts, *args) -> ys`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catad import errors, upward
+from catad.category.boxes import of_fields
+from catad.category.cartesian import compose, cross, exl, exr, proj
+from catad.category.constructors import integer
+from catad.category.spaces import Product, Space, Tensor, flatten, rebuild
+from catad.category.terms import D, Fork, Id, MorphismLike, morphism
+from catad.category.text import call
+from catad.category.wiring import at_point, share
+from catad.equations.ode.adaptive import Adaptive, adaptive
+from catad.equations.ode.explicit import Explicit
+from catad.equations.ode.fixed import fixed
+from catad.equations.ode.method import Method, Slopes, checked
+from catad.equations.ode.tableaus import TABLEAUS
+from catad.errors.places import here
+from catad.front.closure_conversion import Given, closed, of_both
+from catad.front.specialise import form_at, function_of, specialised
+from catad.traced.signature import Form
+from catad.values.trees import LEAF, Tree
+from catad.vector.loops.converged import WhereConverged
+from catad.vector.loops.snapshots import Roomed, loops_of
+from catad.vector.pointwise.operators import astype
+
+if TYPE_CHECKING:
+    from catad.category.wiring import Builder, Wires
+
+METHODS: dict[str, Method] = {name: Explicit(tableau) for name, tableau in TABLEAUS.items()}
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of `ct.odeint`, as they are given."""
+
+    method: str
+    rtol: float | None
+    atol: float | None
+    steps: int | None
+    max_steps: int
+    first_step: float | None
+    max_step: float | None
+    memory: int | None
+
+    def integrator(self, slopes: Slopes, m: int) -> D:
+        """The morphism from `(y0, ts, args)` to the leaves of y at m times."""
+        method = METHODS[self.method]
+        if self.steps is not None:
+            return fixed(method, slopes, self.steps, m)
+        eps = max([float(np.finfo(leaf.dtype).eps) for leaf in slopes.unknown.leaves])
+        rtol = max(1e-6, 100.0 * eps) if self.rtol is None else self.rtol
+        atol = 1e-3 * rtol if self.atol is None else self.atol
+        most = np.inf if self.max_step is None else self.max_step
+        return adaptive(method, slopes, Adaptive(rtol, atol, self.max_steps, self.first_step, most), m)
+
+
+@of_fields
+class Times(D):
+    """The times, which are there where they are sorted."""
+
+    def lay_out(self, b: Builder, ts: Wires) -> Any:
+        return (yield upward.function_term(_sorted), ts)
+
+
+def _sorted(ts: Any) -> Any:
+    up = np.all(ts[1:] >= ts[:-1]) | np.all(ts[1:] <= ts[:-1])
+    return WhereConverged(errors.times_not_sorted, errors.ArgumentError)(up, (ts[0], ts[-1]), (ts,))[0]
+
+
+@share
+@of_fields
+class OdeInt(D):
+    """The solution of `y' = f(t, y, *args)` from y0 at the first of the times, at all of them."""
+
+    drawn_as = "functor"
+    f: D
+    options: Options
+
+    def lay_out(self, b: Builder, x: Wires) -> Any:
+        dom = b.space(x)
+        settled = upward.at_space(self, dom)
+        if settled is not self:
+            return (yield settled, x)
+        if not isinstance(dom, Product) or len(dom.factors) < 2:
+            raise errors.SpaceError(errors.not_start_and_times(dom))
+        y0, ts, *args = x
+        unknown, times = b.space(y0), b.space(ts)
+        if not isinstance(times, Tensor) or times.ndim != 1 or not times.is_float or not times.size:
+            raise errors.SpaceError(errors.not_times(times))
+        if not unknown.leaves or not all(leaf.is_float for leaf in unknown.leaves):
+            raise errors.SpaceError(errors.start_not_floating("odeint", unknown))
+        given = Product([b.space(arg) for arg in args])
+        place = Product((Tensor((), times.dtype), unknown, given))
+        f = compose(Fork((proj(0), proj(1), *[compose(proj(2), proj(k)) for k in range(len(args))])), self.f)
+        with at_point(place, lambda: _at_start(b.values(flatten(x)), len(unknown.leaves))):
+            checked(self.f, unknown, f.spaces(place))
+        m = times.size
+        whole = rebuild(unknown, [Tensor((m, *leaf.shape), leaf.dtype) for leaf in unknown.leaves], Product)
+        start = tuple(flatten(y0))
+        if m == 1:
+            return rebuild(whole, flatten((yield upward.function_term(_as_rows), start)))
+        ts = yield Times(), ts
+        integrator = self.options.integrator(Slopes(f, place), m)
+        if self.options.memory is not None:
+            at = b.space((start, ts, tuple(args)))
+            rooms = [self.options.memory if loop.depth == 0 else None for loop in loops_of(integrator, at)]
+            integrator = Roomed(integrator, tuple(rooms))
+        found = yield integrator, (start, ts, tuple(args))
+        return rebuild(whole, flatten(found))
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        own = self.options
+        return call(odeint, name, part(self.f), **{one.name: getattr(own, one.name) for one in fields(own)})
+
+
+def _at_start(found: tuple[Any, Sequence[Any]] | None, n: int) -> tuple[Any, Sequence[Any]] | None:
+    """The values of (t, y, args) at the start from those of (y0, ts, args), where they are known; y has n leaves."""
+    return None if found is None else (found[0], [found[1][n][0], *found[1][:n], *found[1][n + 1 :]])
+
+
+def _as_rows(leaves: Any) -> Any:
+    return tuple([leaf[None] for leaf in leaves])
+
+
+def _place(dom: Product) -> Product:
+    """The space of (t, y, *args) from that of (y0, ts, *args)."""
+    return Product((Tensor((), dom.factors[1].leaves[0].dtype), dom.factors[0], *dom.factors[2:]))
+
+
+@specialised.register
+def _(term: OdeInt, form: Form, dom: Space) -> tuple[D, Tree | None]:
+    given = form.args
+    if not isinstance(dom, Product) or len(dom.factors) < 2 or form.dynamic[:2] != [0, 1] or len(dom.factors[1].leaves) != 1:
+        return term, None
+    whole = [rebuild(part, [_floating(leaf) for leaf in part.leaves], Product) for part in dom.factors[:2]]
+    own = Product((*whole, *dom.factors[2:]))
+    if own != dom:
+        casts = [rebuild(part, list(map(_cast, part.leaves)), lambda parts: cross(*parts)) for part in dom.factors[:2]]
+        made, tree = specialised(term, form, own)
+        return compose(cross(*casts, *[Id() for _ in dom.factors[2:]]), made), tree
+    place, start = _place(dom), given[0].of_arrays()
+    inner = Form((LEAF, start, *given[2:]), form.kwargs)
+    if function_of(term.f) is None:
+        inner = form_at(term.f, place, None)
+    made, slopes = specialised(term.f, inner, place)
+    if slopes is not None and slopes.of_arrays() != start:
+        raise errors.SpaceError(errors.trees_differ(f"y and its slopes by {errors.abbreviated(term.f)}", start, slopes))
+    return OdeInt(made, term.options), start
+
+
+def _floating(leaf: Tensor) -> Tensor:
+    return leaf if leaf.is_float else Tensor(leaf.shape, np.float64)
+
+
+def _cast(leaf: Tensor) -> D:
+    return Id() if leaf.is_float else astype(np.float64)
+
+
+@closed.register
+def _(term: OdeInt, dom: Space, given: Given) -> D:
+    """`(values, (y0, ts, *args))`: the values are one more argument."""
+    assert isinstance(dom, Product)
+    n = len(dom.factors)
+    own = Fork((proj(0), proj(1), *[proj(k) for k in range(3, n + 1)]))
+    f = compose(Fork((proj(2), own)), of_both(term.f, _place(dom), given))
+    start = [compose(exr, proj(k)) for k in range(n)]
+    return compose(Fork((*start[:2], exl, *start[2:])), OdeInt(f, term.options))
+
+
+def odeint(
+    rhs: MorphismLike,
+    *given: Any,
+    method: str = "tsit5",
+    rtol: float | None = None,
+    atol: float | None = None,
+    steps: int | None = None,
+    max_steps: int = 100_000,
+    first_step: float | None = None,
+    max_step: float | None = None,
+    memory: int | None = None,
+    **named: Any,
+) -> Any:
+    """The solution of a differential equation."""
+    if method not in METHODS:
+        raise errors.ArgumentError(errors.no_such_method(method, tuple(METHODS)))
+    if steps is None and not METHODS[method].error_order:
+        raise errors.ArgumentError(errors.fixed_steps_missing(method))
+    options = Options(
+        method,
+        _positive("rtol", rtol),
+        _positive("atol", atol),
+        None if steps is None else integer(steps, "a number of steps", 1),
+        integer(max_steps, "a number of steps", 1),
+        _positive("first_step", first_step),
+        _positive("max_step", max_step),
+        None if memory is None else integer(memory, "memory, the number of states to keep,", 1),
+    )
+    term = OdeInt(morphism(rhs, "ct.odeint"), options)
+    term._place = here()
+    return term(*given, **named) if given else term
+
+
+def _positive(name: str, value: Any) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not value > 0:
+        raise errors.ArgumentError(errors.not_positive(name, value))
+    return float(value)

@@ -1,0 +1,1 @@
+"""Functions given by an equation."""
