@@ -58,6 +58,9 @@ class TripCountChanged(Exception):
         super().__init__("a while loop has another number of steps")
         self.loop, self.steps = loop, steps
 
+    def __reduce__(self) -> tuple[type[TripCountChanged], tuple[Hashable, int | None]]:
+        return TripCountChanged, (self.loop, self.steps)
+
 
 def trip_count(loop: Hashable) -> TripCount:
     """The way in which a while loop is laid out now; whatever is being laid out depends on it from here on."""

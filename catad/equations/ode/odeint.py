@@ -216,5 +216,5 @@ def _positive(name: str, value: Any) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not value > 0:
-        raise errors.ArgumentError(errors.not_positive(name, value))
+        raise errors.ArgumentError(errors.must_be_positive(name, value))
     return float(value)

@@ -29,7 +29,7 @@ from catad.linear.families.gather import Gather, Gathered, rows_of
 from catad.linear.families.inverse import Factor, Inverse, stacked
 from catad.linear.families.reindex import Reindex, Reshape, axis, reshaped
 from catad.linear.matrix.materialise import matrix_on, seeds_on
-from catad.linear.solving.ordering import Order, has_gaps, stacked_size
+from catad.linear.solving.ordering import Order, has_gaps, order_of, stacked_size
 from catad.linear.structure import Placed, Structure, apart, cast, widest
 from catad.values.arrays import Array
 
@@ -53,22 +53,27 @@ class Inverted(NamedTuple):
 
 
 def inverse_by_order(of: Structure, order: Order) -> Inverted:
-    """The inverse by factors of an order's kind. Slots: two index arrays where unknowns are moved, those of the map, factors."""
+    """The inverse by factors of an order's kind. Slots: two index arrays where unknowns are moved, those of the map, factors.
+
+    What is returned holds no array: the order is asked for again where slots are laid out.
+    """
     n, dtype = of.rows, widest(*of.dom, *of.cod)
     shape = stacked_size(order, n)
     into, out = [_flattened(leaves, dtype) for leaves in (of.cod, of.dom)]
     index = () if order.at is None or order.place is None else tuple([Tensor(a.shape, a.dtype) for a in (order.at, order.place)])
     there, back = (_moved(n, shape, index, dtype, 0), _moved(n, shape, index, dtype, 1)) if index else ([], [])
-    k = len(index)
+    k, kind = len(index), order.kind
     own = tuple(range(k, k + len(of.slots)))
     inner = chain([*back, (out.T, ()), (of, own), (into, ()), *there])
-    inverse = Inverse(inner, order.kind)
+    inverse = Inverse(inner, kind)
     given = tuple(range(len(inverse.slots)))
     whole = chain([(into, ()), *there, (inverse, given), *back, (out.T, ())])
 
     def slots(b: Builder, wires: Sequence[Wire]) -> Sequence[Wire]:
-        arrays = [b.apply(const(a), ()) for a in (order.at, order.place)] if index else []
-        return [*arrays, *wires, *b.add(Factor(order.kind), entries_on(b, of, wires, order))]
+        found = order_of(of)
+        assert found is not None
+        arrays = [b.apply(const(a), ()) for a in (found.at, found.place) if a is not None]
+        return [*arrays, *wires, *b.add(Factor(kind), entries_on(b, of, wires, found))]
 
     return Inverted(whole, slots)
 
@@ -153,6 +158,26 @@ def entries_on(b: Builder, of: Structure, slots: Sequence[Wire], order: Order) -
     alone = (order.at == of.rows)[..., None] * np.eye(order.at.shape[-1], dtype=made.dtype)
     ones: Wire = b.apply(const(alone.astype(made.dtype)), ())
     return made + ones
+
+
+def diagonal_on(b: Builder, of: Structure, slots: Sequence[Wire]) -> Wire | None:
+    """The numbers (n,) on the diagonal of a symmetric map; None where its entries are not written out.
+
+    Where a place on the diagonal is empty, its row is.
+    """
+    order, n, j = order_of(of), of.rows, np.arange(of.rows)
+    if order is None:
+        return None
+    if order.kind == "diagonal":
+        flat = _images(b, of, slots, np.zeros(n, np.int64), 1)
+        return reshaped(b, flat, (n,))
+    if order.colours is None:
+        flat, read = reshaped(b, matrix_on(b, of, slots, None), (n * n,)), j * n + j
+    else:
+        flat, read = _images(b, of, slots, order.colours, order.vectors), order.colours[j] * n + j
+    at: Wire = b.apply(const(read), ())
+    (made,) = b.add(Gathered(rows_of(flat.shape, read.shape)), at, flat)
+    return made
 
 
 def _images(b: Builder, of: Structure, slots: Sequence[Wire], colours: Array, count: int) -> Wire:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from catad.category.spaces import Tensor
 from catad.linear.families.block import assemble, chain, diagonal_block, total
-from catad.linear.families.delta import Delta, delta, multiply
+from catad.linear.families.delta import Delta, delta
+from catad.linear.families.inverse import Inverse
 from catad.linear.families.inverses import inverse_of
-from catad.linear.families.ordered_inverse import inverse_of_entries
-from catad.linear.families.block import Sum
+from catad.linear.families.ordered_inverse import Inverted, inverse_of_entries
+from catad.linear.products import multiply
 from catad.linear.solving.ordering import order_of
 from catad.linear.structure import Structure, apart
 
@@ -42,7 +43,7 @@ def inverse_on(b: Builder, of: Structure, slots: Sequence[Wire], shift: Wire | N
     """
     of, wires = (of, list(slots)) if shift is None else shifted_on(b, of, slots, shift)
     found = inverse_of(of)
-    if often and isinstance(found.structure, Chain):
+    if often and any(isinstance(part, Inverse) and part.factored for part, _ in found.structure.series):
         found = _of_entries(of) or found
     return found.structure, list(found.slots(b, wires))
 
@@ -62,7 +63,7 @@ def shifted_on(b: Builder, of: Structure, slots: Sequence[Wire], shift: Wire) ->
     if of.is_zero:
         return one, []
     scales = [_scale(leaf, shift.space) for leaf in of.cod]
-    if isinstance(of, Delta):
+    if of.is_full:
         product = multiply(of, scales[0])
         if product is not None:
             return total(apart(one, product.structure)), product.combine(b, slots, [shift])
