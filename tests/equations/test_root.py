@@ -150,6 +150,12 @@ def test_what_has_no_root_is_refused(f, start, words):
         ct.root(f)(start)
 
 
+def test_a_small_step_beside_a_pole_is_no_root():
+    for steps in range(1, 6):
+        with pytest.raises(ct.ConvergenceError):
+            ct.root(lambda x: 1 / x, max_steps=steps)(1e-13)
+
+
 def test_an_error_names_the_lane_and_nan_stays_in_it():
     a = np.array([1.0, -1.0, 2.0])
     with pytest.raises(ct.ConvergenceError, match=r"lane \[1\] of \(3,\)"):
