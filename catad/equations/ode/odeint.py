@@ -155,7 +155,7 @@ def _(term: OdeInt, form: Form, dom: Space) -> tuple[D, Tree | None]:
         dtype = np.result_type(*[leaf.dtype for leaf in times.leaves])
         one = Product((dom.factors[0], Tensor((len(times.leaves),), dtype), *dom.factors[2:]))
         made, tree = specialised(term, Form((given[0], LEAF, *given[2:]), form.kwargs), one)
-        return compose(cross(Id(), upward.function_term(_stacked), *[Id() for _ in dom.factors[2:]]), made), tree
+        return compose(cross(Id(), function_term(_stacked), *[Id() for _ in dom.factors[2:]]), made), tree
     whole = [rebuild(part, [_floating(leaf) for leaf in part.leaves], Product) for part in dom.factors[:2]]
     own = Product((*whole, *dom.factors[2:]))
     if own != dom:
