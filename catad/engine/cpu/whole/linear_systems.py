@@ -18,6 +18,7 @@ from catad import scalar
 from catad.category.boxes import Primitive
 from catad.category.spaces import Tensor
 from catad.engine.cpu.whole.fortran import Fortran
+from catad.engine.cpu.whole.narrow_bands import NARROW, NarrowBand
 from catad.engine.cpu.whole.text import Arrays, Buffer, Text
 from catad.engine.text.numbers import called, cast, load, store
 from catad.linalg.cholesky import Cholesky, CholeskyPulled
@@ -464,7 +465,10 @@ def _by_diagonals(text: Text, box: Any, read: Arrays, made: Arrays) -> None:
         if not box.lenient:
             text.fail(lapack.has_zero_along(text.at(own, (), (), (lower + upper) * size), rows))
         x = text.at(made[0][0].pointer, [lane], [n * size])
-        lapack.call("gbtrs", "t" if box.turned else "n", n, lower, upper, 1, own, rows, at, x, n, info)
+        if lower + upper <= NARROW:
+            NarrowBand(text, whole, lower, upper, own, at, x).solved(box.turned)
+        else:
+            lapack.call("gbtrs", "t" if box.turned else "n", n, lower, upper, 1, own, rows, at, x, n, info)
 
 
 def _by_three_diagonals(text: Text, box: Any, read: Arrays, made: Arrays) -> None:
