@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from catad.engine.run import finished as finished  # a box with programs in it, as array code
 
     # equations: the functions of scipy.integrate in traced functions
+    from catad.equations.ode.odeint import odeint as odeint
     from catad.equations.quad import quad as quad
 
     # traced and front: a term with a Python function in it is laid out at the trees of its arguments

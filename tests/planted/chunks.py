@@ -78,8 +78,8 @@ BUGS = [
     Bug(
         "keys of tasks do not name the arrays",
         "dask/graph.py",
-        "tokenize(program, given, list(values))",
-        "tokenize(program, list(values))",
+        "_digest(program, given, tokenize",
+        "_digest(program, tokenize",
         "chunks/test_dask_graph.py",
     ),
     Bug(

@@ -148,8 +148,8 @@ BUGS = [
     Bug(
         "each banded matrix of a stack is solved by the pivots of the first",
         "linear/solving/bands.py",
-        "right[k], pivots[k], trans=int(turned))[0]",
-        "right[k], pivots[0], trans=int(turned))[0]",
+        "right[k], pivots[k] - 1, trans=int(turned))[0]",
+        "right[k], pivots[0] - 1, trans=int(turned))[0]",
         "linalg/test_banded.py",
     ),
     Bug(

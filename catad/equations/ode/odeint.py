@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catad import errors, upward
+from catad import errors
 from catad.category.boxes import of_fields
 from catad.category.cache import cached
 from catad.category.cartesian import compose, cross, exl, exr, proj
@@ -22,10 +22,13 @@ from catad.equations.ode.events import Event
 from catad.equations.ode.explicit import Explicit
 from catad.equations.ode.fixed import fixed
 from catad.equations.ode.method import Method, Slopes, checked
+from catad.equations.ode.rosenbrock import Rosenbrock
+from catad.equations.ode.rosenbrock_tableaus import ROSENBROCK
 from catad.equations.ode.tableaus import TABLEAUS
 from catad.errors.places import here
 from catad.front.closure_conversion import Given, closed, of_both
-from catad.front.specialise import form_at, function_of, specialised, tuple_tree
+from catad.front.specialise import at_space, form_at, function_of, specialised, tuple_tree
+from catad.traced.function import function_term
 from catad.traced.signature import Form
 from catad.values.trees import LEAF, Tree
 from catad.vector.loops.converged import WhereConverged
@@ -35,7 +38,10 @@ from catad.vector.pointwise.operators import astype
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wires
 
-METHODS: dict[str, Method] = {name: Explicit(tableau) for name, tableau in TABLEAUS.items()}
+METHODS: dict[str, Method] = {
+    **{name: Explicit(tableau) for name, tableau in TABLEAUS.items()},
+    **{name: Rosenbrock(tableau) for name, tableau in ROSENBROCK.items()},
+}
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,7 @@ class Times(D):
     """The times, which are there where they are sorted."""
 
     def lay_out(self, b: Builder, ts: Wires) -> Any:
-        return (yield upward.function_term(_sorted), ts)
+        return (yield function_term(_sorted), ts)
 
 
 def _sorted(ts: Any) -> Any:
@@ -89,7 +95,7 @@ class OdeInt(D):
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         dom = b.space(x)
-        settled = upward.at_space(self, dom)
+        settled = at_space(self, dom)
         if settled is not self:
             return (yield settled, x)
         if not isinstance(dom, Product) or len(dom.factors) < 2:
@@ -115,7 +121,7 @@ class OdeInt(D):
             whole = Product((whole, Tensor((), times.dtype), unknown))
         if m == 1:
             term = _as_rows_alone if self.has_event else _as_rows
-            return rebuild(whole, flatten((yield upward.function_term(term), (start, ts) if self.has_event else start)))
+            return rebuild(whole, flatten((yield function_term(term), (start, ts) if self.has_event else start)))
         ts = yield Times(), ts
         at = b.space((start, ts, tuple(args)))
 
@@ -181,7 +187,7 @@ def _(term: OdeInt, form: Form, dom: Space) -> tuple[D, Tree | None]:
         dtype = np.result_type(*[leaf.dtype for leaf in times.leaves])
         one = Product((dom.factors[0], Tensor((len(times.leaves),), dtype), *dom.factors[2:]))
         made, tree = specialised(term, Form((given[0], LEAF, *given[2:]), form.kwargs), one)
-        return compose(cross(Id(), upward.function_term(_stacked), *[Id() for _ in dom.factors[2:]]), made), tree
+        return compose(cross(Id(), function_term(_stacked), *[Id() for _ in dom.factors[2:]]), made), tree
     whole = [rebuild(part, [_floating(leaf) for leaf in part.leaves], Product) for part in dom.factors[:2]]
     own = Product((*whole, *dom.factors[2:]))
     if own != dom:
