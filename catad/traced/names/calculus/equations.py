@@ -14,6 +14,8 @@ from catad import errors, upward
 from catad.traced.names.sums import strong
 from catad.traced.table import PYTHON, of_package
 
+IS_TRACED = True  # programs call `slopes` and `root`, which call the user's functions
+
 _METHODS = {"RK45": "dopri5", "RK23": "bosh3", "Radau": "rodas5p", "BDF": "rodas5p", "LSODA": "rodas5p"}
 
 
@@ -23,7 +25,8 @@ class Solved:
     def __init__(self, t: Any, y: Any, sol: Any, t_events: Any, y_events: Any, status: Any) -> None:
         self.t, self.y, self.sol, self.t_events, self.y_events, self.status = t, y, sol, t_events, y_events, status
         self.success = True
-        self.message = "The solver successfully reached the end of the integration interval."
+        end = "The solver successfully reached the end of the integration interval."
+        self.message = end if t_events is None else "The end of the integration interval or the event was reached."
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
@@ -78,17 +81,17 @@ def solve_ivp(
     event = _event(events)
 
     def slopes(t: Any, y: Any, *args: Any) -> Any:
-        return _as_array(driver, fun, t, y, args)
+        return np.reshape(np.asarray(fun(t, y, *args)), y.shape)
 
     def root(t: Any, y: Any, *args: Any) -> Any:
-        return driver.call(event, t, y, *args)
+        return event(t, y, *args)
 
     start = _floating(trace, y0)
 
     def at(ts: Any, **more: Any) -> Any:
         """The solution at times, in order, and at both ends."""
         whole = np.concatenate([first[None], ts, end[None]])
-        return upward.odeint(slopes, **options, **more)(start, whole, *given)
+        return upward.odeint(upward.function_term(slopes), **options, **more)(start, whole, *given)
 
     times = np.stack([first, end]) if t_eval is None else strong(trace, t_eval) * np.float64(1.0)
     t_events = y_events = None
@@ -97,7 +100,7 @@ def solve_ivp(
         rows = at(times)[1:-1]
     else:
         direction = int(np.sign(getattr(event, "direction", 0)))
-        rows, when, where = at(times, event=root, direction=direction)
+        rows, when, where = at(times, event=upward.function_term(root), direction=direction)
         rows, t_events, y_events = rows[1:-1], [when[None]], [where[None]]
         status = np.where(np.isnan(when), 0, 1)[()]
         times = np.where(np.isnan(when) | ((end - first) * (times - when) <= 0.0), times, np.nan)
@@ -110,11 +113,6 @@ def solve_ivp(
         return made.reshape((*made.shape[:1], *asked.shape))
 
     return Solved(times, rows.T, sol if dense_output else None, t_events, y_events, status)
-
-
-def _as_array(driver: Any, fun: Any, t: Any, y: Any, args: Any) -> Any:
-    made = driver.call(fun, t, y, *args)
-    return np.stack([strong(driver.trace, one) for one in made]) if isinstance(made, (list, tuple)) else made + 0.0 * y
 
 
 def _event(events: Any) -> Any:
@@ -139,9 +137,7 @@ def odeint(
     given = args if isinstance(args, tuple) else (args,)
 
     def slopes(t: Any, y: Any, *args: Any) -> Any:
-        if tfirst:
-            return _as_array(driver, func, t, y, args)
-        return _as_array(driver, lambda t, y, *args: driver.call(func, y, t, *args), t, y, args)
+        return np.reshape(np.asarray(func(t, y, *args) if tfirst else func(y, t, *args)), y.shape)
 
     options: dict[str, Any] = {
         "rtol": 1.49012e-8 if rtol is None else _number("odeint", "rtol", rtol),
@@ -149,7 +145,7 @@ def odeint(
         "first_step": _number("odeint", "h0", h0) or None,
         "max_step": _number("odeint", "hmax", hmax) or None,
     }
-    return upward.odeint(slopes, **options)(_floating(trace, y0), strong(trace, t) * np.float64(1.0), *given)
+    return upward.odeint(upward.function_term(slopes), **options)(_floating(trace, y0), strong(trace, t) * np.float64(1.0), *given)
 
 
 @of_package("scipy.integrate")
