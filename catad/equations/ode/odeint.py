@@ -243,7 +243,38 @@ def odeint(
     direction: int = 0,
     **named: Any,
 ) -> Any:
-    """The solution of a differential equation."""
+    """The solution of `y' = rhs(t, y, *args)` at given times: a morphism `(y0, ts, *args) -> ys`, or its value at these.
+
+    y0 is an array of any shape or a tree of arrays, real or complex, at the time `ts[0]`; rhs returns a tree like it. `ts` are
+    sorted times of shape (m,), in either direction, or a list of numbers, in the units of t. Each leaf of the result has a new
+    first axis of length m and the dtype of the leaf of y0; integers become float64. Results lie on the dense output of the steps.
+
+    Methods with step sizes from error estimates: "tsit5", "dopri5", "bosh3", "heun", "midpoint"; "rodas5p" and "rosenbrock23" for
+    stiff equations. The error of a step is within `atol + rtol abs(y)` in the root of the mean square over all numbers of y. By
+    default rtol is 1e-6, or 100 eps of the dtype where that is more, and atol, in the units of y, is a thousandth of rtol.
+    `first_step` and `max_step` bound the sizes of steps, in the units of t. With `steps=n` each method, also "rk4" and "euler",
+    takes n equal steps from each time to the next.
+
+    Derivatives of any order by y0, ts and args are those of the computed numbers, in which the sizes of steps are constants.
+    With `memory=k` reverse mode keeps at most k states of the loop and takes steps again. Under `ct.vmap` each lane has its own
+    steps.
+
+    `event(t, y, *args)` gives a number. The integration ends where its sign first changes over a step, from negative to positive
+    (`direction=1`), back (-1) or both (0); a root at the start is none. The result is then `(ys, t, y)`: rows of ys after the
+    event are NaN, and t and y are time and state of the event, with the derivative of the implicit function theorem; NaN without one.
+
+    Raises `ConvergenceError` with time, step size and error where steps become too small or `max_steps` do not suffice;
+    `ArgumentError` for times that are not sorted and for other options; `SpaceError` where slopes have other shapes than y.
+    Sources: E. Hairer, S. P. Norsett and G. Wanner, Solving Ordinary Differential Equations I, 1993, sections II.4 to II.6; C.
+    Tsitouras, Runge-Kutta pairs of order 5(4) satisfying only the first column simplifying assumption, 2011.
+
+    >>> import catad as ct, numpy as np
+    >>> decay = ct.odeint(lambda t, y, k: -k * y)
+    >>> decay(1.0, [0.0, 1.0, 2.0], 0.5).round(5)
+    array([1.     , 0.60653, 0.36788])
+    >>> ct.grad(lambda k: decay(1.0, [0.0, 2.0], k)[-1])(0.5).round(5)
+    np.float64(-0.73576)
+    """
     if method not in METHODS:
         raise errors.ArgumentError(errors.no_such_method(method, tuple(METHODS)))
     if steps is None and not METHODS[method].error_order:

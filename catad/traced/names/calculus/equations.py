@@ -145,7 +145,8 @@ def odeint(
         "first_step": _number("odeint", "h0", h0) or None,
         "max_step": _number("odeint", "hmax", hmax) or None,
     }
-    return upward.odeint(upward.function_term(slopes), **options)(_floating(trace, y0), strong(trace, t) * np.float64(1.0), *given)
+    start, times = _floating(trace, y0), strong(trace, t) * np.float64(1.0)
+    return upward.odeint(upward.function_term(slopes), **options)(start, times, *given)
 
 
 @of_package("scipy.integrate")
