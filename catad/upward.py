@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from catad.equations.fixed_point import fixed_point as fixed_point
     from catad.equations.least_squares import least_squares as least_squares
     from catad.equations.minimize import minimize as minimize
+    from catad.equations.ode.odeint import odeint as odeint
     from catad.equations.quad import quad as quad
     from catad.equations.root import root as root
 

@@ -22,6 +22,7 @@ _TOPICS = {  # what each module of `names/` has entries for: NumPy's names and m
     "along_axis": ".map apply_along_axis vectorize",
     "array_api": "cupy cupyx",
     "linear.banded": "scipy.linalg",
+    "calculus.equations": "scipy.integrate",
     "calculus.integrals": "scipy.integrate",
     "calculus.optima": "scipy.optimize",
     "calculus.splines": "scipy.interpolate",
