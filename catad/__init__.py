@@ -74,6 +74,10 @@ if TYPE_CHECKING:
     from catad.engine.cpu.run.threads import set_num_threads as set_num_threads
     from catad.engine.profile import profile as profile
     from catad.engine.synchronize import synchronize as synchronize
+    from catad.equations.fixed_point import fixed_point as fixed_point
+    from catad.equations.given import implicit as implicit
+    from catad.equations.least_squares import least_squares as least_squares
+    from catad.equations.minimize import minimize as minimize
     from catad.equations.ode.odeint import odeint as odeint
     from catad.equations.root import root as root
     from catad.errors import ArgumentError as ArgumentError

@@ -7,48 +7,112 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from catad import errors
 from catad.category.boxes import of_fields
+from catad.category.constructors import integer
 from catad.category.cartesian import compose, cross, exl, exr, fork, proj
 from catad.category.spaces import Product, Space, Tensor, flatten, rebuild
 from catad.category.terms import D, Fork, Id
 from catad.category.wiring import share
 from catad.equations.implicit import Implicit
+from catad.equations.tolerance import shaped
 from catad.front.closure_conversion import Given, closed, of_both
 from catad.front.specialise import at_space, form_at, function_of, specialised
+from catad.traced.function import function_term
 from catad.traced.signature import Form
 from catad.values.trees import Tree
+from catad.vector.loops.converged import WhereConverged
 from catad.vector.pointwise.operators import astype
 from catad.vector.stop_gradient import StoppedAt
 
 if TYPE_CHECKING:
-    from catad.category.wiring import Builder, Wires
+    from catad.category.wiring import Builder, Wire, Wires
 
 
+IS_TRACED = True  # finders call these functions
+
+
+class Ended(NamedTuple):
+    """Where an iteration ended: whether that is a solution, its leaves, and the numbers of a message."""
+
+    found: Any
+    leaves: tuple[Any, ...]
+    numbers: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
 class Problem(ABC):
     """An equation that a function is a part of, and a way to its solution; its fields are the options of the way.
 
     Functions are morphisms of pairs: x, and the tuple of the other arguments.
     """
 
-    name: str  # of the public constructor
+    method: str
+    rtol: float | None = None
+    atol: float | None = None
+    max_steps: int = 100
+    on_failure: str = "raise"
+    name: ClassVar[str]  # of the public constructor
+    methods: ClassVar[tuple[str, ...]]  # the first one is the default
+    said: ClassVar[Callable[..., str]]  # the message of a lane that has no solution, and of the numbers that say where it stood
+
+    def __post_init__(self) -> None:
+        for key, known in (("method", self.methods), ("on_failure", FAILURES)):
+            if getattr(self, key) not in known:
+                raise errors.ArgumentError(errors.unknown_option(self.name, key, getattr(self, key), known))
+        for key in ("rtol", "atol"):
+            value = getattr(self, key)
+            if value is not None and not (isinstance(value, (int, float, np.floating)) and 0 <= value < np.inf):
+                raise errors.ArgumentError(errors.not_a_tolerance(self.name, key, value))
+            object.__setattr__(self, key, None if value is None else float(value))
+        object.__setattr__(self, "max_steps", integer(self.max_steps, "max_steps, a number of steps,", 0))
 
     @abstractmethod
     def equation(self, f: D) -> D:
         """The morphism that is zero at the solution: as many numbers as x has."""
 
     @abstractmethod
+    def ended(self, f: D, unknown: Space, x: Any, args: Any) -> Ended:
+        """Where the search from x ends; it is traced, and finds no derivative."""
+
+    def checked(self, f: D, unknown: Space, made: Space) -> None:
+        """Raise `SpaceError` where the results of the user's function `f` do not fit its unknowns."""
+        count, found = [sum([leaf.size for leaf in space.leaves]) for space in (unknown, made)]
+        if count != found or not all(leaf.is_float for leaf in made.leaves):
+            raise errors.SpaceError(errors.not_as_many_equations(self.name, f, unknown, made))
+
     def finder(self, f: D, dom: Space) -> D:
-        """The morphism from the pair of a start and the other arguments, which is `dom`, to the solution."""
+        """The morphism from the pair of a start and the other arguments to the leaves of the solution, and to a factor for them.
+
+        There is a factor, 1 or NaN, where failures are NaN.
+        """
+        unknown: Space = dom.factors[0]  # type: ignore[attr-defined]
+        raises, end = self.on_failure == "raise", WhereConverged(self.said)
+
+        def find(x: Any, args: Any) -> Any:
+            end_at = self.ended(f, unknown, x, args)
+            if raises:
+                return flatten(shaped(unknown, end(end_at.found, end_at.numbers, end_at.leaves))), ()
+            factor = np.where(end_at.found, 1.0, np.nan)
+            leaves = [leaf * factor.astype(leaf.dtype) for leaf in end_at.leaves]
+            return flatten(shaped(unknown, leaves)), (factor,)
+
+        return function_term(find)
 
     @property
     def options(self) -> dict[str, Any]:
         """The options as keywords of the constructor, those that have their defaults left out."""
-        return {}
+        default = {field.name: field.default for field in fields(self)} | {"method": self.methods[0]}
+        given = {name: getattr(self, name) for name in default}
+        return {name: value for name, value in given.items() if value != default[name]}
+
+
+FAILURES = ("raise", "nan")
 
 
 @share
@@ -73,12 +137,13 @@ class Solution(D):
         f = compose(proj(0) if self.takes_one(dom) else _spread(len(args)), self.f)
         equation = self.problem.equation(f)
         with b.at((start, args)):
-            _check(self.problem.name, self.f, unknown, equation.spaces(pair))
+            self.problem.checked(self.f, unknown, f.spaces(pair))
             finder = self.problem.finder(f, pair)
         given = flatten(args)
         stopped = b.apply(StoppedAt((True,) * len(pair.leaves)), (start, args))
-        found = yield finder, stopped
-        return rebuild(unknown, b.add(Implicit(equation, pair, len(given)), *given, *flatten(found)))
+        leaves, factors = yield finder, stopped
+        made = b.add(Implicit(equation, pair, len(given)), *given, *leaves)
+        return rebuild(unknown, [scaled_by(leaf, *factors) for leaf in made])
 
     def takes_one(self, dom: Space) -> bool:
         """Whether the argument is the start alone."""
@@ -94,10 +159,9 @@ def _spread(n: int) -> D:
     return Fork((proj(0), *[compose(proj(1), proj(k)) for k in range(n)]))
 
 
-def _check(name: str, f: D, unknown: Space, made: Space) -> None:
-    count, found = [sum([leaf.size for leaf in space.leaves]) for space in (unknown, made)]
-    if count != found or not all(leaf.is_float for leaf in made.leaves):
-        raise errors.SpaceError(errors.not_as_many_equations(name, f, unknown, made))
+def scaled_by(leaf: Wire, factor: Wire | None = None) -> Wire:
+    """A leaf times a factor that has no derivative, so that NaN is in the derivatives of the leaf, too."""
+    return leaf if factor is None else leaf * leaf.builder.apply(astype(leaf.dtype), factor)
 
 
 @specialised.register

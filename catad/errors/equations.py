@@ -28,10 +28,64 @@ def not_as_many_equations(name: str, f: object, unknown: object, made: object) -
     )
 
 
-def root_not_found(place: str, residual: float, size: float, steps: float) -> str:
+def unknown_option(name: str, key: str, given: object, known: Sequence[str]) -> str:
+    return text(f"ct.{name} has no such {key}", given=repr(given), expected="one of " + ", ".join([repr(one) for one in known]))
+
+
+def not_a_tolerance(name: str, key: str, given: object) -> str:
+    return text(f"{key} of ct.{name} bounds nothing", given=repr(given), expected="a finite number from 0 on, or None")
+
+
+def root_not_found(place: str, residual: float, size: float, steps: float, largest: float) -> str:
+    stood = f"a residual of {residual:.3g} after {steps:.0f} steps, at numbers of at most {largest:.6g}"
+    if not np.isfinite(residual):
+        why, do = "the residual is not finite at the start", "a start at which the function is finite"
+    elif steps > 0 and not np.isfinite(size):
+        why, do = f"the Jacobian has no inverse at step {steps:.0f}", "another start"
+    else:
+        why, do = "Newton's method did not converge", "another start, or a larger max_steps="
+        stood += f"; the last correction is {size:.3g} times the tolerance"
+    return text(why, given=stood, expected="a correction within the tolerance", where=place or None, do=do)
+
+
+def not_in_space_of_start(name: str, f: object, unknown: object, made: object) -> str:
     return text(
-        "Newton's method did not converge",
-        given=f"a residual of norm {residual:.3g}, and a last step {size:.3g} times the tolerance, after {steps:.0f} steps",
+        f"the function of ct.{name} gives what it does not take",
+        given=f"a start in {unknown}, results in {made}",
+        expected="results in the space of the start",
+        where=abbreviated(f),
+    )
+
+
+def no_fixed_point(place: str, residual: float, size: float, steps: float) -> str:
+    return text(
+        "no fixed point was found",
+        given=f"f(x) differs from x by {residual:.3g}, {size:.3g} times the tolerance, after {steps:.0f} steps",
+        expected="a difference within the tolerance",
+        where=place or None,
+        do="another start, a larger max_steps=, or ct.root of f(x) - x, which also finds fixed points that repel",
+    )
+
+
+def residuals_not_floating(f: object, made: object) -> str:
+    return text(
+        "ct.least_squares needs residuals", given=f"results in {made}", expected="arrays of floats", where=abbreviated(f)
+    )
+
+
+def no_least_squares(place: str, norm: float, gradient: float, size: float, steps: float) -> str:
+    stood = f"residuals of norm {norm:.6g} and a gradient of {gradient:.3g} after {steps:.0f} steps"
+    if not np.isfinite(norm):
+        return text(
+            "residuals are not finite at the start",
+            given=stood,
+            expected="finite numbers",
+            where=place or None,
+            do="a start at which the function is finite",
+        )
+    return text(
+        "the method of Levenberg and Marquardt did not converge",
+        given=f"{stood}; the last step is {size:.3g} times the tolerance",
         expected="a step within the tolerance",
         where=place or None,
         do="another start, or a larger max_steps=",

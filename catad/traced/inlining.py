@@ -95,10 +95,10 @@ def _known(function: Any) -> Callable[..., Any] | None:
 
 
 def follows(function: FunctionType, package: str) -> bool:
-    """True for functions of the user, and of the package of the function that is traced."""
+    """True for functions of the user, of the package of the function that is traced, and of modules of catad with `IS_TRACED`."""
     name = str(function.__globals__.get("__name__", "")).partition(".")[0]
     if name == "catad":
-        return False
+        return bool(function.__globals__.get("IS_TRACED", False))
     if function.__code__.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         return False
     return name == package or written_by_user(function.__globals__)

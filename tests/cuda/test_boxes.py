@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.sparse import dia_matrix
 
 import catad as ct
 from catad.category.boxes import Primitive
@@ -35,7 +34,6 @@ from catad.linear.families.previous_state import Origin, PreviousState
 from catad.linear.families.recurrence import Recurred
 from catad.linear.families.reindex import Reshaped, StridedCopy, axis, whole
 from catad.linear.families.windows import Progression, Windowed
-from catad.linear.solving.bands import BandsOf
 from catad.traced.debug import Printed
 from catad.vector.bins.fold_by_bin import FoldByBin
 from catad.vector.bins.prefixes_by_bin import PrefixByBin
@@ -64,7 +62,6 @@ CHOICE = ct.monoid(lambda a, b: a if a >= b else b, -np.inf)
 ROWS = Indexing((0, 1), 0, (2,), (2, 1), (6, 5, 6))
 AXES = (axis(3, 6, 0, 1, 1, 2, 3), whole(5))  # of an array of 3 rows that go to the rows 1, 3, 5 of one of 6
 SINE, HALF = ct.map(lambda x: np.sin(x)), ct.map(lambda s: s + 0.1 * np.sin(3.0 * s))
-BAND = ct.linear.sparse(dia_matrix((np.stack([LINE, LINE, LINE]), [-1, 0, 1]), shape=(6, 6)))
 BOUNDED = ct.iterate(HALF, 7, memory=2)
 ORDERED = np.sort(LINE)
 LARGEST = np.array([LINE[k == INDEX].max(initial=-np.inf) for k in range(4)])
@@ -119,7 +116,6 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "Apart": (swapped.forall(6), (LINE, np.arange(6), np.zeros(6))),
     "ArgExtremum": (ArgExtremum(MOST), (X, np.broadcast_to(np.arange(6)[:, None], X.shape).copy(), X.max(axis=0))),
     "ArgExtremumByBin": (ArgExtremumByBin(MOST, 4), (INDEX, LINE, LARGEST)),
-    "BandsOf": (BandsOf(BAND.structure, 1, 1), tuple(BAND.slots)),
     "BoundedLoop": (BOUNDED, (LINE,)),
     "BoundedPullback": (ct.reverse_differential(BOUNDED), (LINE, LINE)),
     "Call": (ct.checkpoint(SINE), (LINE,)),
@@ -228,15 +224,14 @@ FINITE = (
     "Complement", "Eig", "Eigh", "Eigvals", "Eigvalsh", "Expm", "Lstsq", "OfFullRank", "Pinv", "Svd", "SvdVals", "Symmetric",
 )  # fmt: skip
 WAITS = {"Choose", "Counted", "Opaque", "Printed", "Summed", "Cholesky", "Cofactors", "Factor", "Permuted", "Solved", *FINITE}
-WAITS |= {"CholeskyPulled", "Inverted", "Regular", "Resummed", "BandsOf", "Reciprocals", "SolvedForMany", "ComplexCofactors"}
+WAITS |= {"CholeskyPulled", "Inverted", "Regular", "Resummed", "Reciprocals", "SolvedForMany", "ComplexCofactors"}
 WAITS |= {"OfBasis", "RealComponent", "RightLengths", "RightNumber"}
-NOTICED = {"BandsOf", "OneByOne", "PatternProduct", "Reciprocals", "SolvedForMany"}  # without a kernel
+NOTICED = {"OneByOne", "PatternProduct", "Reciprocals", "SolvedForMany"}  # without a kernel
 REFUSED = {
     **dict.fromkeys(FINITE, "matrices are finite"),
     "Permuted": "singular",
     "ComplexCofactors": "singular",
     **dict.fromkeys(("OfBasis", "RealComponent"), "matrices are finite"),
-    "BandsOf": "BandsOf",
     "RightLengths": "RightLengths",
     "RightNumber": "RightNumber",
     "Reciprocals": "Reciprocals",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from catad.category.boxes import Primitive
 from catad.category.spaces import Tensor
 from catad.chunks.plan import Labels, Plan
-from catad.chunks.rules.table import WHOLE, local, rule
+from catad.chunks.rules.table import local, rule
 from catad.chunks.wires import Chunked
 from catad.linalg.circulant import Regular
 from catad.linalg.determinant import OfFactors
@@ -20,16 +20,13 @@ from catad.linalg.solve import Inverted
 from catad.linear.families.fourier import Transform
 from catad.linear.families.inverse import Factor, Solved, SolvedForMany, has_array
 from catad.linear.families.inverses import Reciprocals
-from catad.linear.solving.bands import BandsOf
 from catad.vector.resummed import Resummed
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
 
 GATHERED = "matrices of which rows or columns lie in several blocks"
-_SOLVER = "the solver of a structure, or its diagonals, need all of its numbers"
-
-WHOLE[BandsOf] = "the diagonals of a map are read by applying it"
+_SOLVER = "the solver of a structure needs all of its numbers"
 
 
 def leading(k: int, ndim: int) -> Labels:

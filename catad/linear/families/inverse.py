@@ -12,6 +12,7 @@ algorithmic differentiation*, 2008, section 2.3.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property, singledispatch
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +26,9 @@ from catad.linear.families.delta import Delta, delta, identity, pointwise
 from catad.linear.families.gather import spread_beside
 from catad.linear.families.matrix_free import Batched
 from catad.linear.families.patterned import Patterned, as_columns, as_lanes, patterned
-from catad.linear.matrix.columns import put_together, taken_apart
+from catad.linear.solving import bands  # noqa: F401  (it registers kinds of factors)
 from catad.linear.solving.factors import KINDS, work
+from catad.linear.solving.lenient import leniently
 from catad.linear.solving.solver import solver_of
 from catad.linear.structure import Rule, Structure, apart, family, widest
 
@@ -39,6 +41,7 @@ class Factor(Primitive):
     """The factors of a stack of matrices (..., n, n) of a kind, whose derivatives are zero: nobody may ask for them."""
 
     kind: str
+    lenient: bool = False
     arity = 1
     vectorized = True
     borrows = True
@@ -48,6 +51,9 @@ class Factor(Primitive):
         return KINDS[self.kind].spaces(ins[0])
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        if self.lenient:
+            own = self.typed((Tensor(arrays[0].shape, arrays[0].dtype),))
+            return leniently(xp, lambda: replace(self, lenient=False).evaluate(xp, *arrays), own)
         made = KINDS[self.kind].factor(xp, arrays[0])
         return made[0] if len(made) == 1 else made
 
@@ -70,11 +76,14 @@ def stacked(matrices: Tensor, columns: Sequence[int]) -> Delta:
 
 
 def array_of_factors(of: Structure, kind: str) -> Tensor:
-    """The space of what the factors of a map are made of: its only slot, or its diagonals."""
+    """The space of what the factors of a map are made of: its only slot, or the matrices or diagonals of a map of (..., n)."""
     if has_array(of):
         return of.slots[0]
+    *leading, n = of.dom[0].shape
+    if kind == "general":
+        return Tensor((*leading, n, n), widest(*of.dom, *of.cod))
     lower, upper = [int(number) for number in kind.split()[1:]] or (1, 1)
-    return Tensor((lower + upper + 1, of.rows), widest(*of.dom, *of.cod))
+    return Tensor((*leading, lower + upper + 1, n), widest(*of.dom, *of.cod))
 
 
 @singledispatch
@@ -108,15 +117,16 @@ def has_array(of: Structure) -> bool:
 class Solved(Primitive):
     """(slots, factors, b) to the x with A x = b, A being `of` with these slots.
 
-    `kind` is that of the factors of a stack of matrices in the only slot, or "" for the solver that the structure has, which has
-    no factors. `turned` where `of` is the transpose of what the factors are of. `rtol` bounds the
-    residual where the solver iterates.
+    `kind` is that of the factors of a stack of matrices in the only slot, or of those of any map of arrays (..., n) of one dtype;
+    or "" for the solver that the structure has, which has no factors. `turned` where `of` is the transpose of what the factors
+    are of. `rtol` bounds the residual where the solver iterates. What is `lenient` gives NaN where there is no solution.
     """
 
     of: Structure
     kind: str = ""
     turned: bool = False
     rtol: float | None = None
+    lenient: bool = False
     borrows = True
     of_matrices = True
 
@@ -133,6 +143,8 @@ class Solved(Primitive):
         return self.of.dom
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        if self.lenient:
+            return leniently(xp, lambda: replace(self, lenient=False).evaluate(xp, *arrays), self.of.dom)
         n = len(self.of.slots)
         slots, factors, ys = arrays[:n], arrays[n : n + self._factors], arrays[n + self._factors :]
         if self.kind and has_array(self.of):
@@ -147,9 +159,8 @@ class Solved(Primitive):
         """The solutions of several right-hand sides, which a leading axis counts, where the slots are no stack of matrices."""
         if not self.kind:
             return solver_of(self.of, xp, slots, self.rtol).run(ys)
-        columns = put_together(xp, ys, self.of.cod, len(ys[0])).T.astype(factors[0].dtype)
-        x = KINDS[self.kind].solve(xp, None, tuple(factors), columns, self.turned)
-        return taken_apart(x.T, self.of.dom)
+        x = KINDS[self.kind].solve(xp, None, tuple(factors), xp.moveaxis(ys[0], 0, -1).copy(), self.turned)
+        return [xp.moveaxis(x, -1, 0)]
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
         floats = sum([space.is_float for space in ins])
@@ -195,7 +206,7 @@ class Solved(Primitive):
         same, own = ins[: -len(self.of.cod)], ins[-len(self.of.cod) :]
         if not self.kind or not has_array(self.of):
             if any(flags[: len(same)]):
-                return super().batched(b, ins, flags, size)
+                return self._lanes(b, ins, flags, size) if self.kind else super().batched(b, ins, flags, size)
             right = spread_beside(b, own, flags[len(same) :], size)
             return b.add(SolvedForMany(self, size), *same, *right)
         first, rhs = ins[0], ins[-1]
@@ -206,10 +217,16 @@ class Solved(Primitive):
         full = spread_beside(b, ins, flags, size)
         return b.add(self.of_space(full[0].space, self.columns), *full)
 
+    def _lanes(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        """A stack of factors more, where the map is not that of a stack."""
+        n = len(self.of.slots)
+        full = spread_beside(b, ins[n:], flags[n:], size)
+        return b.add(replace(self, of=Batched(self.of, flags[:n], size)), *ins[:n], *full)
+
     def of_space(self, a: Tensor, columns: Sequence[int]) -> Solved:
         """The same for a slot of another space, and for other right-hand sides."""
         like = _like(self.of, a, columns)
-        return Solved(like.T if self.turned else like, self.kind, self.turned)
+        return Solved(like.T if self.turned else like, self.kind, self.turned, None, self.lenient)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         if not self.kind:
@@ -224,14 +241,19 @@ class SolvedForMany(Primitive):
     one: Solved
     size: int
     borrows = True
+    of_matrices = True
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return tuple([Tensor((self.size, *space.shape), space.dtype) for space in self.one.of.dom])
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         n, m = len(self.one.of.slots), len(self.one.of.cod)
-        made = self.one.solved(xp, arrays[:n], arrays[n:-m], list(arrays[-m:]))
-        return made[0] if len(made) == 1 else tuple(made)
+
+        def run() -> Any:
+            made = self.one.solved(xp, arrays[:n], arrays[n:-m], list(arrays[-m:]))
+            return made[0] if len(made) == 1 else tuple(made)
+
+        return leniently(xp, run, self.typed(())) if self.one.lenient else run()
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         floats = sum([space.is_float for space in ins])

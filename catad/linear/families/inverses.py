@@ -3,12 +3,15 @@
     identity, permutation, scale      of the same family, without numbers
     diagonal                          a diagonal of reciprocals
     block-diagonal, dense             moves around `Inverse` of a stack, LU
-    tridiagonal, banded               `Inverse` by factors of the band, also where another map has few diagonals
+    tridiagonal, banded               `Inverse` by factors of the band
     chain, diagonal grid              the inverses of the parts
     A + U V, U and V through few      A^-1 - A^-1 U (1 + V A^-1 U)^-1 V A^-1
+    nothing off the diagonal          a diagonal of reciprocals
+    few diagonals, in some order,     moves around `Inverse` by factors of the entries: see `linear/solving/ordering.py`
+    groups of few unknowns, few
     all others                        `Inverse` by the solver of the structure, without factors
 
-The last but one is that of M. Woodbury, *Inverting modified matrices*, 1950, for maps through fewer than a quarter of the
+That of A + U V is in M. Woodbury, *Inverting modified matrices*, 1950, for maps through fewer than a quarter of the
 numbers.
 """
 
@@ -18,53 +21,50 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from catad.category.boxes import Primitive, box
 from catad.category.constant import const
 from catad.category.spaces import Tensor
-from catad.linear.families.block import Block, Chain, Sum, chain, grid, total
-from catad.linear.families.contract import contract
-from catad.linear.families.delta import Delta, delta
+from catad.linear.families.block import Block, Chain, Sum, chain, diagonal_block, grid, total
+from catad.linear.families.contract import contract, zeros
+from catad.linear.families.delta import Delta, delta, diagonal
 from catad.linear.families.inverse import Factor, Inverse, array_of_factors, stacked
+from catad.linear.families.ordered_inverse import Inverted, Slots, inverse_by_order
 from catad.linear.families.patterned import Bands, Patterned
 from catad.linear.families.reindex import Reshape, reshaped
 from catad.linear.products import multiply
-from catad.linear.solving.bands import BandsOf
 from catad.linear.solving.factors import KINDS
-from catad.linear.solving.general import is_narrow
-from catad.linear.solving.solver import divisor
+from catad.linear.solving.ordering import order_of
+from catad.linear.solving.solver import without_zeros
 from catad.linear.structure import Placed, Rule, Structure, apart, cast, of_part, scale_by
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
 
 THIN = 4  # a map goes through few numbers where so many times as many are fewer than its unknowns
-Slots = Callable[["Builder", Sequence["Wire"]], "Sequence[Wire]"]
-
-
-class Inverted(NamedTuple):
-    """An inverse, and a function that adds the boxes of its slots to those of the map."""
-
-    structure: Structure
-    slots: Slots
 
 
 @box
 class Reciprocals(Primitive):
-    """1 / d for the numbers of a diagonal, none of which is 0; `of` is the map, which messages name."""
+    """1 / d for the numbers of a diagonal, none of which is 0, unless `lenient`; `of` is the map, which messages name."""
 
     of: Structure
+    lenient: bool = False
     arity = 1
     vectorized = True
+    of_matrices = True
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return ins
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        return 1 / divisor(xp, arrays[0], self.of)
+        with np.errstate(all="ignore"):
+            if self.lenient:
+                return 1 / xp.where(arrays[0] == 0, arrays[0].dtype.type(np.nan), arrays[0])
+            return 1 / without_zeros(xp, arrays[0], self.of)
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
         axes, space = tuple(range(outs[0].ndim)), outs[0]
@@ -82,7 +82,7 @@ def inverse_of(of: Structure, rtol: float | None = None) -> Inverted:
     """The inverse of a square map; what is not invertible raises `SolveError` when it runs. With `rtol` by the map's solver."""
     if rtol is not None:
         return Inverted(Inverse(of, rtol=rtol), lambda b, slots: slots)
-    found = (_by_family(of) or _moved(of) or _few_diagonals(of)) if of.rows else None
+    found = (_by_family(of) or _moved(of) or _by_entries(of)) if of.rows else None
     return found or Inverted(Inverse(of), lambda b, slots: slots)
 
 
@@ -167,13 +167,26 @@ def _pattern(of: Patterned) -> Inverted | None:
     return _by_factors(of, kind, of.start == "v", lambda b, slots: slots[0])
 
 
-def _few_diagonals(of: Structure) -> Inverted | None:
-    """The diagonals are read by applying the map, and factorised; the map itself says how its slots change them."""
-    lower, upper = [max(0, width) for width in of.bandwidths]
-    if not of.slots or not is_narrow(of, lower, upper):
+def _by_entries(of: Structure) -> Inverted | None:
+    """By factors of the entries, in the order that suits their places."""
+    order = order_of(of)
+    if order is None:
         return None
-    kind = kind_of_bands(Bands(lower, upper), of.rows)
-    return _by_factors(of, kind, False, lambda b, slots: b.add(BandsOf(of, lower, upper), *slots)[0])
+    return _diagonal(of) if order.kind == "diagonal" else inverse_by_order(of, order)
+
+
+def _diagonal(of: Structure) -> Inverted | None:
+    """What multiplies each number by one, which is its image of ones."""
+    if [leaf.shape for leaf in of.dom] != [leaf.shape for leaf in of.cod]:
+        return None
+    parts = [diagonal(into, out.dtype, out) for into, out in zip(of.cod, of.dom, strict=True)]
+
+    def slots(b: Builder, given: Sequence[Wire]) -> Sequence[Wire]:
+        ones = [b.apply(const(np.ones(leaf.shape, leaf.dtype)), ()) for leaf in of.dom]
+        images = [zeros(b, leaf) if x is None else x for x, leaf in zip(of.apply(b, given, ones), of.cod, strict=True)]
+        return [b.add(Reciprocals(of), x)[0] for x in images]
+
+    return Inverted(diagonal_block(parts), slots)
 
 
 def _by_factors(of: Structure, kind: str, turned: bool, array: Callable[[Builder, Sequence[Wire]], Wire]) -> Inverted:

@@ -22,7 +22,7 @@ from catad.category.spaces import Product, Tensor
 from catad.category.wiring import Builder, Wire
 from catad.linear.families.gather import Gathered, rows_of
 from catad.linear.matrix.entries import Crowded
-from catad.linear.matrix.materialise import matrix_on, numbers_written, pushed_on, takes_rows
+from catad.linear.matrix.materialise import matrix_on, numbers_written, pushed_on, seeds_on, takes_rows
 from catad.linear.matrix.sparsity import MOST, Places, colours_of, fixing, most_in_a_row, places_of
 from catad.linear.structure import Structure, cast, widest
 from catad.support.lru import Recent
@@ -237,22 +237,13 @@ def _written(
         if not mine.any():
             continue
         count = _count(colours)
-        for r, image in pushed_on(b, taken, slots, c, _seeds(b, colours, count, leaf)):
+        for r, image in pushed_on(b, taken, slots, c, seeds_on(b, colours, count, leaf)):
             wire = b.apply(upward.reshape((image.space.size,)), image)
             here = np.flatnonzero(mine & (rows >= outs[r]) & (rows < outs[r + 1]))
             at[here] = start + colours[columns[here] - ins[c]] * taken.cod[r].size + rows[here] - outs[r]
             made.append(cast(wire, dtype))
             start += wire.space.size
     return made, at
-
-
-def _seeds(b: Builder, colours: Array, count: int, leaf: Tensor) -> Wire:
-    """The sum of the unit vectors of each colour, (count, *leaf.shape); made when the program runs, since it may be large."""
-    spread: Wire = b.apply(const(colours.reshape(1, *leaf.shape).astype(np.int32)), ())
-    number = b.apply(const(np.arange(count, dtype=np.int32).reshape(count, *(1,) * leaf.ndim)), ())
-    one, zero = leaf.dtype.type(1), leaf.dtype.type(0)
-    made: Wire = b.apply(upward.map(lambda c, k: upward.where(c == k, one, zero)), (spread, number))
-    return made
 
 
 def _read(b: Builder, made: list[Wire], index: Array, dtype: np.dtype[Any]) -> Wire:

@@ -21,6 +21,7 @@ from catad.linear.families.contract import zeros
 from catad.linear.families.reindex import Reshaped
 from catad.linear.structure import Placed, Structure, cast, of_part, widest
 from catad.support.lru import remembered
+from catad.values.arrays import Array
 
 if TYPE_CHECKING:
     from catad.category.wiring import Wire
@@ -59,6 +60,15 @@ def pushed_on(b: Builder, structure: Structure, slots: Sequence[Wire], c: int, v
 def _basis(b: Builder, leaf: Tensor) -> Wire:
     eye = np.eye(leaf.size, dtype=leaf.dtype).reshape(leaf.size, *leaf.shape)
     made: Wire = b.apply(const(eye), ())
+    return made
+
+
+def seeds_on(b: Builder, colours: Array, count: int, leaf: Tensor) -> Wire:
+    """The sum of the unit vectors of each colour, (count, *leaf.shape); made when the program runs, since it may be large."""
+    spread: Wire = b.apply(const(colours.reshape(1, *leaf.shape).astype(np.int32)), ())
+    number = b.apply(const(np.arange(count, dtype=np.int32).reshape(count, *(1,) * leaf.ndim)), ())
+    one, zero = leaf.dtype.type(1), leaf.dtype.type(0)
+    made: Wire = b.apply(upward.map(lambda c, k: upward.where(c == k, one, zero)), (spread, number))
     return made
 
 

@@ -51,6 +51,26 @@ def places_of(structure: Structure, slots: Sequence[Array], most: int = MOST) ->
     return found
 
 
+class Unplaced(Crowded):
+    """The places depend on indices in the slots."""
+
+
+def static_places(structure: Structure, most: int = MOST) -> Places:
+    """Where entries can differ from zero whatever the numbers of the map, its masks included.
+
+    Raises `Unplaced` where that depends on indices, `Crowded` as `places_of` does.
+
+    >>> import catad as ct, numpy as np
+    >>> static_places(ct.jacobian(lambda x: np.where(x > 0, x, x[::-1]))(np.ones(2)).structure).rows
+    array([0, 0, 1, 1])
+    """
+    slots = [np.ones(space.shape, space.dtype) if space.dtype == bool else None for space in structure.slots]
+    found = _sorted(_of(structure, slots, most), structure.columns)
+    if len(found) > most:
+        raise Crowded
+    return found
+
+
 def fixing(structure: Structure) -> tuple[int, ...]:
     """The slots whose numbers the places depend on."""
     return tuple([k for k, space in enumerate(structure.slots) if not space.is_float])
@@ -66,7 +86,7 @@ def may_have_few(structure: Structure, most: int) -> bool:
     return True
 
 
-def _of(structure: Structure, slots: Sequence[Array], most: int) -> Places:
+def _of(structure: Structure, slots: Sequence[Array | None], most: int) -> Places:
     if structure.is_zero or not structure.rows or not structure.columns:
         return _none()
     structure = structure.stages
@@ -90,18 +110,22 @@ def _of(structure: Structure, slots: Sequence[Array], most: int) -> Places:
     return _of_family(structure, slots, most)
 
 
-def _of_part(part: Placed, slots: Sequence[Array], most: int) -> Places:
+def _of_part(part: Placed, slots: Sequence[Array | None], most: int) -> Places:
     return _sorted(_of(part[0], of_part(slots, part), most), part[0].columns)
 
 
-def _of_family(structure: Structure, slots: Sequence[Array], most: int) -> Places:
-    """The entries that a family names with ones in its slots; else its pattern; else all places."""
+def _of_family(structure: Structure, slots: Sequence[Array | None], most: int) -> Places:
+    """The entries that a family names with ones in its slots; else its pattern; else all places. No array stands for any one."""
     count = structure.entry_count
     if count is not None:
         if count > most:
             raise Crowded
         pairs = zip(structure.slots, slots, strict=True)
         ones = [np.ones(space.shape, space.dtype) if space.is_float else array for space, array in pairs]
+        if any(array is None for array in ones):
+            if structure.is_diagonal:
+                return Places(np.arange(structure.rows), np.arange(structure.rows))
+            raise Unplaced
         rows, columns, _ = structure.entries(np, ones)
         return Places(np.asarray(rows), np.asarray(columns))
     pattern = pattern_of(structure)

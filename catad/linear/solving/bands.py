@@ -5,7 +5,8 @@
     pos tridiagonal, pos band            Cholesky, of one half             (pttrf, pttrs; pbtrf, pbtrs)
 
 An array (..., w, n) has the entry [i, j] of a matrix in its column j, as SciPy's `solve_banded` reads it. The factors are those
-of LAPACK, which SciPy has; arrays of CuPy go to the host and come back.
+of SciPy's LAPACK, as LAPACK stores them: of general bands in arrays (..., n, 2 l + u + 1), with pivots counted from 1. Arrays of
+CuPy go to the host and come back.
 """
 
 from __future__ import annotations
@@ -18,11 +19,9 @@ from typing import Any
 import numpy as np
 
 from catad import errors
-from catad.category.boxes import Primitive, box
 from catad.category.spaces import Tensor
 from catad.linear.solving.factors import KINDS, MAKERS, Arrays, Kind, lapack
-from catad.linear.solving.general import band_of
-from catad.linear.structure import Structure, widest
+from catad.linear.solving.lenient import is_lenient
 from catad.values.arrays import asarray
 
 
@@ -45,7 +44,7 @@ def _strange(pivots: Any, factors: Sequence[Any], kind: str) -> Any:
     leading, n = pivots.shape[:-1], pivots.shape[-1]
     each = pivots.reshape(-1, n)
     zero = ~each.all(axis=1)
-    if zero.any():
+    if zero.any() and not is_lenient():
         numbers = [np.isfinite(part.reshape(len(each), -1)).all(axis=1) for part in factors]
         singular = zero & np.logical_and.reduce(numbers)
         if singular.any():
@@ -68,30 +67,31 @@ def band(lower: int, upper: int) -> Kind:
 
     def spaces(a: Tensor) -> tuple[Tensor, ...]:
         *leading, _, n = a.shape
-        return Tensor((*leading, rows, n), a.dtype), Tensor((*leading, n), np.int32)
+        return Tensor((*leading, n, rows), a.dtype), Tensor((*leading, n), np.int32)
 
     def factor(xp: Any, a: Any) -> Arrays:
-        stack = _each(_host(xp, a))
-        made = np.zeros((len(stack), rows, a.shape[-1]), a.dtype)
-        pivots = np.zeros((len(stack), a.shape[-1]), np.int32)
-        made[:, lower:] = stack
+        stack, n = _each(_host(xp, a)), a.shape[-1]
+        made = np.zeros((len(stack), n, rows), a.dtype)
+        pivots = np.zeros((len(stack), n), np.int32)
+        made[:, :, lower:] = stack.transpose(0, 2, 1)
         for row, k in enumerate(range(-upper, lower + 1), start=lower):  # what lies outside the matrix
-            made[:, row, : max(0, -k)] = made[:, row, max(0, a.shape[-1] - max(0, k)) :] = 0.0
+            made[:, : max(0, -k), row] = made[:, max(0, n - max(0, k)) :, row] = 0.0
         if made.size:
             gbtrf = lapack("gbtrf", a.dtype)
             for k, one in enumerate(made):
-                made[k], pivots[k], _ = gbtrf(one, lower, upper)
+                found, at, _ = gbtrf(one.T, lower, upper, overwrite_ab=1)
+                made[k], pivots[k] = found.T, at + 1
         leading = a.shape[:-2]
-        return _back(xp, (made.reshape(*leading, *made.shape[1:]), pivots.reshape(*leading, a.shape[-1])))
+        return _back(xp, (made.reshape(*leading, n, rows), pivots.reshape(*leading, n)))
 
     def solve(xp: Any, a: Any, factors: Arrays, b: Any, turned: bool) -> Any:
         if not b.size:
             return b.copy()
         lu, pivots, right = _host(xp, factors[0]), _each(_host(xp, factors[1]), 1), _each(_host(xp, b))
-        strange = _strange(lu[..., lower + upper, :], [lu], "banded")
+        strange = _strange(lu[..., lower + upper], [lu], "banded")
         gbtrs, x = lapack("gbtrs", b.dtype), np.empty_like(right)
         for k, one in enumerate(_each(lu)):
-            x[k] = np.nan if strange[k] else gbtrs(one, lower, upper, right[k], pivots[k], trans=int(turned))[0]
+            x[k] = np.nan if strange[k] else gbtrs(one.T, lower, upper, right[k], pivots[k] - 1, trans=int(turned))[0]
         return _with_shape(xp, x, b)
 
     return Kind(spaces, factor, solve, lambda a: a.size * (2 * lower + 1), lambda a: 2 * lower + upper + 1)
@@ -153,6 +153,8 @@ def _not_positive(stack: Any, infos: Any, leading: tuple[int, ...], lower: bool)
     r, j = np.arange(w)[:, None], np.arange(n)
     inside = j + r < n if lower else j + r >= w - 1
     strange = failed & (inside & ~np.isfinite(stack)).any(axis=(1, 2))
+    if is_lenient():
+        return failed
     if bool((failed & ~strange).any()):
         k = int(np.argmax(failed & ~strange))
         raise errors.SolveError(errors.not_positive(stack.shape[-1], errors.in_stack(k, leading), int(infos[k]) - 1))
@@ -239,32 +241,3 @@ def _toeplitz_solve(xp: Any, a: Any, factors: Arrays, b: Any, turned: bool) -> A
 
 
 KINDS["toeplitz"] = Kind(lambda a: (), lambda xp, a: (), _toeplitz_solve, lambda a: 0, lambda a: 2 * a.shape[-1])
-
-
-# -- the diagonals of any map
-
-
-@box
-class BandsOf(Primitive):
-    """Slots of a map with few diagonals to these (w, n): what factors are made of, which nobody differentiates."""
-
-    of: Structure
-    lower: int
-    upper: int
-
-    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return (space_of_bands(self.of, self.lower, self.upper),)
-
-    def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        made = band_of(self.of, [_host(xp, array) for array in arrays], self.lower, self.upper)
-        return made if xp is np else asarray(xp, made, made.dtype)
-
-    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> None:
-        return None
-
-    def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
-        return outs[0].size
-
-
-def space_of_bands(of: Structure, lower: int, upper: int) -> Tensor:
-    return Tensor((lower + upper + 1, of.rows), widest(*of.dom, *of.cod))

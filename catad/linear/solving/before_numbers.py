@@ -11,7 +11,8 @@ from catad.category.spaces import Product, Tensor, flatten, rebuild
 from catad.category.terms import D
 from catad.category.wiring import Builder, Wire
 from catad.linear.families.contract import zeros
-from catad.linear.families.inverses import Inverted, inverse_of
+from catad.linear.families.inverses import inverse_of
+from catad.linear.families.ordered_inverse import Inverted
 from catad.linear.map import LinearMap
 from catad.linear.structure import Structure
 from catad.support.lru import remembered

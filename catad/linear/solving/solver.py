@@ -92,6 +92,11 @@ def divisor(xp: Any, d: Array, structure: Structure) -> Array:
     """The numbers of a diagonal, none of them zero."""
     d = xp.asarray(d)
     require_finite(xp, "a diagonal", d, structure)
+    return without_zeros(xp, d, structure)
+
+
+def without_zeros(xp: Any, d: Array, structure: Structure) -> Array:
+    """The numbers of a diagonal; raises `SolveError` where one is zero."""
     zeros = xp.flatnonzero((d == 0).reshape(-1))
     if len(zeros):
         raise singular(structure, f"{len(zeros)} of {d.size} numbers of a diagonal are 0, the first is number {int(zeros[0])}")

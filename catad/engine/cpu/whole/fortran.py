@@ -84,9 +84,13 @@ class Fortran:
 
     def has_zero(self, a: str) -> str:
         """Whether there is a 0 on the diagonal."""
+        return self.has_zero_along(a, self.n + 1)
+
+    def has_zero_along(self, a: str, step: int) -> str:
+        """Whether there is a 0 among n numbers that lie so far apart."""
         w, kind, found = self.w, llvm_type(self.dtype), self.w.slot("i1", start="false")
         with self.text.each([self.n]) as (k,):
-            pivot = load(w, self.text.at(a, [k], [(self.n + 1) * self.dtype.itemsize]), self.dtype)
+            pivot = load(w, self.text.at(a, [k], [step * self.dtype.itemsize]), self.dtype)
             zero = w.set(f"fcmp oeq {kind} {pivot}, {literal(0.0, self.dtype)}")
             before = w.set(f"load i1, ptr {found}")
             w.do(f"store i1 {w.set(f'or i1 {before}, {zero}')}, ptr {found}")

@@ -17,13 +17,15 @@ import numpy as np
 from catad import scalar
 from catad.category.boxes import Primitive
 from catad.category.spaces import Tensor
+from catad.engine.cpu.whole import banded_systems as banded
 from catad.engine.cpu.whole.fortran import Fortran
-from catad.engine.cpu.whole.text import Arrays, Text
+from catad.engine.cpu.whole.text import Arrays, Buffer, Text
 from catad.engine.text.numbers import called, cast, load, store
 from catad.linalg.cholesky import Cholesky, CholeskyPulled
 from catad.linalg.determinant import Det, LogDet
 from catad.linalg.solve import Inverted
-from catad.linear.families.inverse import Factor, Solved
+from catad.linear.families.inverse import Factor, Solved, SolvedForMany, array_of_factors, has_array
+from catad.linear.families.inverses import Reciprocals
 from catad.linear.solving.blocked import inverted_lower, pulled_through_cholesky, solved_unit_upper
 from catad.linear.solving.factors import SMALL
 from catad.scalar import Function
@@ -38,19 +40,61 @@ DIAGONAL = 64  # pivots whose logarithms the text adds up; NumPy adds more of th
 
 def writer(box: Primitive, read: Arrays) -> Write | None:
     """What writes a box of matrices; None where array code runs it."""
-    a = read[0][1]
+    if isinstance(box, Reciprocals):
+        return _reciprocals if read[0][1].dtype in _FLOATS else None
+    if isinstance(box, SolvedForMany):
+        return _for_many(box, read)
+    used = _used(box, read) if isinstance(box, Solved) else read
+    a = array_of_factors(box.of, box.kind) if isinstance(box, Solved) and box.kind else read[0][1]
     n = a.shape[-1] if a.ndim else 0
-    floats = [space.dtype for _, space in read if space.is_float]
+    floats = [space.dtype for _, space in used if space.is_float]
     if not n or a.dtype not in _FLOATS or any(dtype != a.dtype for dtype in floats):
         return None
     if isinstance(box, LogDet | Det):
         return _determinant if n <= DIAGONAL else None
     if isinstance(box, Factor):
-        return {"general": _lu, "pos": _cholesky}.get(box.kind)
+        return {"general": _lu, "pos": _cholesky}.get(box.kind) or banded.factor(box.kind, a)
     if isinstance(box, Solved):
-        return _solved if box.kind in KINDS else None
+        return _solved if box.kind in KINDS else banded.solved(box.kind, a, used[-1][1])
     found: dict[type[Primitive], Write] = {Cholesky: _cholesky, CholeskyPulled: _pulled, Inverted: _inverted}
     return found.get(type(box))
+
+
+def _reciprocals(text: Text, box: Any, read: Arrays, made: Arrays) -> None:
+    """1 / d; a zero makes the array code run."""
+    (d, space), (goal, _) = read[0], made[0]
+    r, size = _Registers(text, space.dtype), space.dtype.itemsize
+    found = text.w.slot("i1", start="false")
+    with text.each([space.size]) as (k,):
+        value = load(text.w, text.at(d.pointer, [k], [size]), space.dtype)
+        text.w.do(f"store i1 {r.any([text.w.set(f'load i1, ptr {found}'), r.is_zero(value)])}, ptr {found}")
+        store(text.w, r.over(r.number(1.0), value), text.at(goal.pointer, [k], [size]), space.dtype)
+    if not box.lenient:
+        text.fail(text.w.set(f"load i1, ptr {found}"))
+
+
+def _for_many(box: SolvedForMany, read: Arrays) -> Write | None:
+    """One system after the other, where the text of one is written."""
+    one = box.one
+    right = [(buffer, Tensor(space.shape[1:], space.dtype)) for buffer, space in read[-len(one.of.cod) :]]
+    same = [*read[: -len(right)]]
+    write = writer(one, [*same, *right]) if one.kind else None
+    if write is None:
+        return None
+
+    def written(text: Text, box: Any, read: Arrays, made: Arrays) -> None:
+        with text.each([box.size]) as (k,):
+            (b, own), (goal, space) = [(buffer, Tensor(s.shape[1:], s.dtype)) for buffer, s in (read[-1], made[0])]
+            ins = (Buffer(text.at(b.pointer, [k], [own.nbytes]), own.nbytes), own)
+            outs = (Buffer(text.at(goal.pointer, [k], [space.nbytes]), space.nbytes), space)
+            write(text, one, [*read[:-1], ins], [outs])
+
+    return written
+
+
+def _used(box: Solved, read: Arrays) -> Arrays:
+    """What a solution is computed from: the only slot if it has the matrices, the factors and the right-hand side."""
+    return read if has_array(box.of) else read[len(box.of.slots) :]
 
 
 def _stack(space: Tensor) -> tuple[int, int]:
@@ -249,19 +293,21 @@ def _inverted(text: Text, box: Inverted, read: Arrays, made: Arrays) -> None:
 
 def _solved(text: Text, box: Solved, read: Arrays, made: Arrays) -> None:
     """The solutions of a system for each matrix of a stack; a pivot that is 0 makes the array code run."""
-    (slot, space), (b, right), (goal, _) = read[0], read[-1], made[0]
+    used, space = _used(box, read), array_of_factors(box.of, box.kind)
+    (b, right), (goal, _) = used[-1], made[0]
     lanes, n = _stack(space)
     columns = 1 if right.ndim < space.ndim else right.shape[-1]
     if not right.size:
         return
-    triangle, pivots = slot if len(read) == 2 else read[1][0], read[2][0] if box.kind == "general" else None
+    factors = [one for one, _ in (read[1:-1] if has_array(box.of) and len(read) > 2 else used[:-1])]
+    triangle, pivots = factors[0], factors[1] if box.kind == "general" else None
     if n > SMALL:
         text.copy(b.pointer, goal.pointer, right.nbytes)
         lapack = Fortran(text, space.dtype, n)
         with text.each([lanes]) as (lane,):
             own = "" if pivots is None else text.at(pivots.pointer, [lane], [4 * n])
             a, there = lapack.at(triangle.pointer, lane), text.at(goal.pointer, [lane], [n * columns * space.dtype.itemsize])
-            if box.kind != "pos":
+            if box.kind != "pos" and not box.lenient:
                 text.fail(lapack.has_zero(a))
             lapack.solved(box.kind, box.turned, a, own, there, columns)
         return
@@ -269,7 +315,7 @@ def _solved(text: Text, box: Solved, read: Arrays, made: Arrays) -> None:
     step = space.dtype.itemsize
     with text.each([lanes]) as (lane,):
         m = r.read(triangle.pointer, lane, n, n)
-        if box.kind != "pos":
+        if box.kind != "pos" and not box.lenient:
             text.fail(r.any([r.is_zero(m[k][k]) for k in range(n)]))
         swaps = _swaps(text, pivots.pointer, lane, n) if pivots is not None else []
         with text.each([columns]) as (column,):
