@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from catad.equations.least_squares import least_squares as least_squares
     from catad.equations.minimize import minimize as minimize
     from catad.equations.ode.odeint import odeint as odeint
+    from catad.equations.quad import quad as quad
     from catad.equations.root import root as root
     from catad.errors import ArgumentError as ArgumentError
     from catad.errors import CatadError as CatadError

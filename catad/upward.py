@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from catad.engine.program import run_structure as run_structure
     from catad.engine.run import finished as finished  # a box with programs in it, as array code
 
+    # equations: the functions of scipy.integrate in traced functions
+    from catad.equations.quad import quad as quad
+
     # traced and front: a term with a Python function in it is laid out at the trees of its arguments
     from catad.front.complex_arrays import speaking as speaking  # f(z) of complex arrays
     from catad.front.domains import at_domain as at_domain  # ct.wire(f, ...)

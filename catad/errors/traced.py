@@ -476,3 +476,11 @@ def derivative_not_finite() -> str:
 
 for _class in (TraceError, NonFiniteError):
     _class.__module__ = "catad.errors"  # where people find it
+
+
+def points_fall() -> str:
+    return text(
+        "np.interp needs points xp in increasing order",
+        given="points of which one is below the one before it, or NaN",
+        do="sort them, with fp in the same order: i = np.argsort(xp)",
+    )

@@ -125,9 +125,7 @@ def _front(term: D, parts: Sequence[D]) -> Front | None:
     from catad.front.calling import call_term
 
     if isinstance(term, Function):
-        names = list(term.signature.parameters)
-        places = frozenset([k for k, name in enumerate(names) if name in term.static])
-        return Front(term, places, frozenset(term.static), call_term, (term,))
+        return _of_function(term)
     if term.takes_numbers or has_complex_result(term):
         return Front(None, call=call_term)
     if isinstance(term, Program):
@@ -140,9 +138,27 @@ def _front(term: D, parts: Sequence[D]) -> Front | None:
     leading = found[:1] if isinstance(term, Compose) else () if isinstance(term, OF_PAIRS) else found
     named = [front for front in leading if front is not None and (front.function is not None or front.program is not None)]
     first = named[0] if named else Front(None, call=call_term)
+    if isinstance(term, OwnArguments):
+        first = Front(None, call=call_term) if first.function is None else _of_function(term.takes(first.function))
     functions = tuple(dict.fromkeys([function for front in found if front is not None for function in front.functions]))
     trees = tuple([one for front in found if front is not None for one in front.trees])
     return first._replace(functions=functions, trees=trees)
+
+
+def _of_function(function: Function) -> Front:
+    from catad.front.calling import call_term
+
+    names = list(function.signature.parameters)
+    places = frozenset([k for k, name in enumerate(names) if name in function.static])
+    return Front(function, places, frozenset(function.static), call_term, (function,))
+
+
+class OwnArguments(D):
+    """Base of terms with a function in them whose arguments are not those of the function."""
+
+    def takes(self, function: Function) -> Function:
+        """A function by whose signature the arguments are sorted; nobody calls it."""
+        raise NotImplementedError
 
 
 def function_of(term: D) -> Function | None:
@@ -374,7 +390,9 @@ def _(term: Tangent | Differential | ReverseDifferential, form: Form, dom: Space
     tree = form.tree
     point = tree.parts[0] if len(tree.parts) == 2 else None
     inner, result = _of_tree(f, point, space) if form.inner is None else specialised(f, form.inner, space)
-    made = type(term)(inner)
+    made = type(term)(inner, term.by, term.of)
+    if term.by is not None or term.of is not None:
+        return made, None
     if isinstance(term, ReverseDifferential):
         return made, None if point is None else tangent_tree(point, space)
     if result is None:

@@ -32,6 +32,7 @@ _TOPICS = {  # what each module of `names/` has entries for: NumPy's names and m
         nancumsum polyval trapezoid unwrap vander""",
     "linear.fft": """
         fft fft2 fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft rfft2 rfftn scipy.fft""",
+    "integrals": "scipy.integrate",
     "joining": """
         append array_split block column_stack concat concatenate delete dsplit dstack hsplit hstack insert split stack
         unstack vsplit vstack""",

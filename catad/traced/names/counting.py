@@ -9,8 +9,10 @@ import numpy as np
 from catad import errors
 from catad.traced.names.reductions import only_if
 from catad.traced.names.shapes import as_traced
+from catad.traced.pairs.stand_in import Complex, as_pair
 from catad.traced.recorder import Trace
-from catad.traced.table import UFUNC_METHODS, meaning
+from catad.traced.table import COMPLEX_TOO, UFUNC_METHODS, meaning
+from catad.values.complex_numbers import is_complex
 
 
 def added(trace: Trace, size: int, positions: Any, values: Any) -> Any:
@@ -100,6 +102,9 @@ def histogram(trace: Trace, a: Any, bins: Any = 10, range: Any = None, density: 
 
 @meaning(np.interp)
 def interp(trace: Trace, x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+    """NaN where points that are known only when the program runs do not increase: NumPy then gives some number."""
+    if any(map(is_complex, (fp, left, right))):
+        return _complex_interp(trace, x, xp, fp, left, right, period)
     at, places, values = (as_traced(trace, one).astype(np.float64) for one in (x, xp, fp))
     if places.ndim != 1 or values.ndim != 1:
         raise ValueError("Data points must be 1-D sequences" if period is not None else "object too deep for desired array")
@@ -120,8 +125,11 @@ def interp(trace: Trace, x: Any, xp: Any, fp: Any, left: Any = None, right: Any 
         raise ValueError("array of sample points is empty")
     first, last = values[0] if left is None else left, values[-1] if right is None else right
     if n == 1:
-        made = np.where(at == places[0], values[0], np.where(at < places[0], first, last))
-        return np.where(np.isnan(at), at, made)
+        return np.where(at < places[0], first, np.where(at > places[0], last, values[0]))
+    falls = np.any(places[1:] < places[:-1]) | np.any(np.isnan(places[:-1]))
+    known = getattr(falls, "constant", falls)
+    if known is not None and known:
+        raise errors.TraceError(errors.points_fall())
     k = np.clip(np.searchsorted(places, at, "right") - 1, 0, n - 2)
     low, start, end = places[k], values[k], values[k + 1]
     slope = (end - start) / (places[k + 1] - low)
@@ -129,4 +137,21 @@ def interp(trace: Trace, x: Any, xp: Any, fp: Any, left: Any = None, right: Any 
     made = np.where(np.isnan(made), slope * (at - places[k + 1]) + end, made)
     made = np.where(np.isnan(made) & ((start == end) | (at == low)), start, made)
     made = np.where(at == places[-1], values[-1], np.where(at > places[-1], last, np.where(at < places[0], first, made)))
-    return np.where(np.isnan(at), at, made)
+    made = np.where(np.isnan(at), at, made)
+    return made if known is not None else np.where(falls, np.nan, made)
+
+
+def _complex_interp(trace: Trace, x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any) -> Any:
+    """Both parts; NaN has no imaginary part."""
+    if is_complex(x) or is_complex(xp):
+        raise TypeError("Cannot cast array data from dtype('complex128') to dtype('float64') according to the rule 'safe'")
+    values = as_pair(trace, fp)
+    ends = [None if end is None else as_pair(trace, end) for end in (left, right)]
+    re, im = [
+        interp(trace, x, xp, getattr(values, part), *[None if end is None else getattr(end, part) for end in ends], period)
+        for part in ("re", "im")
+    ]
+    return Complex(re, np.where(np.isnan(as_traced(trace, x)), 0.0, im))
+
+
+COMPLEX_TOO.add(interp)
