@@ -20,6 +20,8 @@ from catad.equations.ode.adaptive import Adaptive, adaptive
 from catad.equations.ode.explicit import Explicit
 from catad.equations.ode.fixed import fixed
 from catad.equations.ode.method import Method, Slopes, checked
+from catad.equations.ode.rosenbrock import Rosenbrock
+from catad.equations.ode.rosenbrock_tableaus import ROSENBROCK
 from catad.equations.ode.tableaus import TABLEAUS
 from catad.errors.places import here
 from catad.front.closure_conversion import Given, closed, of_both
@@ -33,7 +35,10 @@ from catad.vector.pointwise.operators import astype
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wires
 
-METHODS: dict[str, Method] = {name: Explicit(tableau) for name, tableau in TABLEAUS.items()}
+METHODS: dict[str, Method] = {
+    **{name: Explicit(tableau) for name, tableau in TABLEAUS.items()},
+    **{name: Rosenbrock(tableau) for name, tableau in ROSENBROCK.items()},
+}
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,8 @@ def shifted_on(b: Builder, of: Structure, slots: Sequence[Wire], shift: Wire) ->
     """1 - c J: a dense J becomes another array, all others stay a part of a sum."""
     assert shift.shape == () and [leaf.shape for leaf in of.dom] == [leaf.shape for leaf in of.cod]
     one = diagonal_block([_retyped(into, out) for into, out in zip(of.dom, of.cod, strict=True)])
+    if of.is_zero:
+        return one, []
     scales = [_scale(leaf, shift.space) for leaf in of.cod]
     if isinstance(of, Delta):
         product = multiply(of, scales[0])
