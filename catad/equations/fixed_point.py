@@ -57,7 +57,8 @@ class FixedPoint(Problem):
         if made != unknown:
             raise errors.SpaceError(errors.not_in_space_of_start(self.name, f, unknown, made))
 
-    def ended(self, f: D, unknown: Space, x: Any, args: Any) -> Ended:
+    def ended(self, f: D, dom: Space, x: Any, args: Any) -> Ended:
+        unknown: Space = dom.factors[0]  # type: ignore[attr-defined]
         tol = tolerance(unknown, self.rtol, self.atol)
         tight = tolerance(unknown, self.rtol, self.atol, 0.9)
         kept = KEPT if self.method == "anderson" else 0

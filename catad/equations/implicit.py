@@ -38,9 +38,9 @@ def planned(structure: Structure) -> Plan:
 
 
 @remembered
-def inverted(structure: Structure) -> Inverted:
-    """The inverse of a Jacobian that is multiplied out."""
-    return inverse_of(structure)
+def inverted(structure: Structure, rtol: float | None = None) -> Inverted:
+    """The inverse of a Jacobian that is multiplied out, or by products with it, with a residual up to `rtol`."""
+    return inverse_of(structure, rtol)
 
 
 @box
@@ -50,6 +50,7 @@ class Implicit(PassedOn):
     equation: D
     dom: Space
     xs: int  # leaves of a
+    rtol: float | None = None  # of a system with J_x by products alone
 
     @property
     def arity(self) -> int:
@@ -71,8 +72,8 @@ class Implicit(PassedOn):
         own = tuple([k in given for k, space in enumerate(ins) if space.is_float])
         unknowns, places = tuple(range(n)), tuple([n + k for k in given])
         by_x, by_a = [as_chain(network_at(self.equation, self.dom, part)) for part in (unknowns, places)]
-        multiplied = planned(by_x)
-        inverse = inverted(multiplied.result)
+        multiplied = planned(by_x) if self.rtol is None else None
+        inverse = inverted(by_x if multiplied is None else multiplied.result, self.rtol)
         less = [pointwise(space, space, None, -1.0) for space in by_a.cod]
         minus = less[0] if len(less) == 1 else diagonal_block(less)
 
@@ -81,13 +82,14 @@ class Implicit(PassedOn):
             wiring = fused(self.equation, self.dom)
             slots_a = linear_graph(b, wiring, point, places)[2]
             slots_x = linear_graph(b, wiring, point, unknowns)[2]
-            return [*slots_a, *inverse.slots(b, b.inline(multiplied.wiring, slots_x))]
+            slots_x = slots_x if multiplied is None else b.inline(multiplied.wiring, slots_x)
+            return [*slots_a, *inverse.slots(b, slots_x)]
 
         return Rule(chain(apart(by_a, minus, inverse.structure)), coefficients, own)
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         wide: Space = rebuild(self.dom, [Tensor((size, *space.shape), space.dtype) for space in self.dom.leaves], Product)
-        return b.add(Implicit(BatchedMap(self.equation), wide, self.xs), *spread_beside(b, ins, flags, size))
+        return b.add(Implicit(BatchedMap(self.equation), wide, self.xs, self.rtol), *spread_beside(b, ins, flags, size))
 
 
 def corrected(b: Builder, equation: D, dom: Space, point: Sequence[Wire], n: int) -> tuple[list[Wire], list[Wire | None]]:

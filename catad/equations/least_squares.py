@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,8 +27,9 @@ from catad.category.wiring import wire
 from catad.derivative.functors import as_chain, fused, linear_graph
 from catad.derivative.grad import Gradient
 from catad.equations.implicit import inverted, planned
+from catad.equations.optimum import finished, steps_of
 from catad.equations.solution import Ended, Problem, Solution
-from catad.equations.tolerance import apart, in_units, inner, joined, largest, parted, tolerance
+from catad.equations.tolerance import Tolerance, apart, in_units, inner, joined, largest, parted, tolerance
 from catad.linear.families.block import chain, diagonal_block, total
 from catad.linear.families.contract import zeros
 from catad.linear.families.delta import pointwise
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from catad.linear.structure import Structure
 
 IS_TRACED = True  # finders call these functions
+ROUGH, SLOW = 1e4, 0.1  # steps within so many times the tolerance end the search where they do not shrink like this
 FIRST, LEAST, UNDAMPED = 1e-3, 1e-15, 1e-6  # mu beside D: at the start, at least, and where a step is nearly that of Gauss
 
 
@@ -125,7 +127,8 @@ class LeastSquares(Problem):
         if not made.leaves or not all(leaf.is_float for leaf in made.leaves):
             raise errors.SpaceError(errors.residuals_not_floating(f, made))
 
-    def ended(self, f: D, unknown: Space, x: Any, args: Any) -> Ended:
+    def ended(self, f: D, dom: Space, x: Any, args: Any) -> Ended:
+        unknown: Space = dom.factors[0]  # type: ignore[attr-defined]
         tol = tolerance(unknown, self.rtol, self.atol)
         normal, damped = _Normal(f), Damped(f)
 
@@ -137,11 +140,31 @@ class LeastSquares(Problem):
             own, right = [tuple(flatten(apart(unknown, one))) for one in (damping, gradient)]
             return joined(damped((apart(unknown, vector), args), own, right))
 
-        return levenberg_marquardt(at, step, unknown, joined(x), tol, self.max_steps)
+        rough = levenberg_marquardt(at, step, unknown, joined(x), tol, self.max_steps)
+        end = finished(steps_of(self.equation(f), dom, args), unknown, rough.x, tol)
+        residuals, _, _ = at(np.concatenate(end.leaves))
+        cost = inner(residuals, residuals)
+        exact = end.found & end.is_minimum & (cost <= rough.cost * (1.0 + 1e3 * tol.eps))
+        leaves = [np.where(exact, a, b) for a, b in zip(end.leaves, parted(unknown, rough.x), strict=True)]
+        numbers = np.sqrt(np.where(exact, cost, rough.cost)), end.gradient, np.where(exact, end.size, rough.size)
+        return Ended(exact | rough.done, tuple(leaves), (*numbers, np.float64(rough.steps)))
 
 
-def levenberg_marquardt(at: Any, step: Any, unknown: Space, start: Any, tol: Any, max_steps: int) -> Ended:
-    """From `start` to the least squares; `at` gives residuals, gradient and diagonal, `step` the solution of a damped system."""
+class Rough(NamedTuple):
+    """Where damped steps ended: whether nearly undamped ones are within the tolerance there, and numbers for a message."""
+
+    done: Any
+    x: Any
+    cost: Any
+    size: Any
+    steps: Any
+
+
+def levenberg_marquardt(at: Any, step: Any, unknown: Space, start: Any, tol: Tolerance, max_steps: int) -> Rough:
+    """From `start` to the least squares; `at` gives residuals, gradient and diagonal, `step` the solution of a damped system.
+
+    It ends early where small steps shrink slowly, as they do where residuals are left: exact ones follow.
+    """
     x = start
     residuals, gradient, diagonal = at(x)
     cost = inner(residuals, residuals)
@@ -151,15 +174,14 @@ def levenberg_marquardt(at: Any, step: Any, unknown: Space, start: Any, tol: Any
     while going & (steps < max_steps):
         damping = np.maximum(scale, tol.eps * largest((scale,)))
         d = step(x, gradient, (mu * damping).astype(x.dtype))
-        size = in_units(parted(unknown, d), parted(unknown, x), tol)
+        before, size = size, in_units(parted(unknown, d), parted(unknown, x), tol)
         trial = x - d
         residuals, there, diagonal = at(trial)
         cost_there = inner(residuals, residuals)
         foretold = inner((d,), (gradient + mu * damping * d,))
         hidden = foretold <= 16.0 * tol.eps * cost
         taken = (cost - cost_there > 1e-4 * foretold) | (hidden & (cost_there <= cost * (1.0 + 64.0 * tol.eps)))
-        undamped = mu <= UNDAMPED
-        done = (taken & (size <= 1.0) & undamped) | (cost_there == 0.0)
+        done = (taken & (size <= 1.0) & (mu <= UNDAMPED)) | (cost_there == 0.0)
         ratio = (cost - cost_there) / np.where(foretold == 0.0, 1.0, foretold)
         shrinks = np.where(hidden, 0.1, np.maximum(1.0 / 10.0, 1.0 - (2.0 * ratio - 1.0) ** 3))
         mu = np.where(taken, np.maximum(mu * shrinks, LEAST), mu * grows)[()]
@@ -168,12 +190,12 @@ def levenberg_marquardt(at: Any, step: Any, unknown: Space, start: Any, tol: Any
         gradient = np.where(taken, there, gradient)
         scale = np.where(taken, np.maximum(scale, diagonal), scale)
         cost = np.where(taken, cost_there, cost)[()]
-        going = ~done & (mu < 1e100)
+        going = ~done & (mu < 1e100) & ~(taken & (size <= ROUGH) & (size > SLOW * before))
         steps = steps + 1
-    return Ended(done, parted(unknown, x), (np.sqrt(cost), largest((gradient,)), size, np.float64(steps)))
+    return Rough(done, x, cost, size, steps)
 
 
-def _squares(*leaves: Any) -> Any:
+def _squares(leaves: Any) -> Any:
     found = 0.0
     for leaf in leaves:
         found = found + np.sum(leaf * leaf)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from catad.equations.solution import Ended
-from catad.equations.tolerance import Tolerance, in_units, largest
+from catad.equations.tolerance import Tolerance, in_units, largest, moved_by
 
 IS_TRACED = True  # finders call these functions
 AT_ROOT = 0.36  # of the residual, what a step near a root leaves at most
@@ -61,9 +61,8 @@ def newton(residual: Callable[[Any], Any], correction: Callable[[Any], Any], sta
 
 
 def rounding(residual: Callable[[Any], Any], leaves: Any, tol: Tolerance) -> Any:
-    """The change of the residual where the last digits of x change, up and down by turns."""
-    moved = []
-    for a in leaves:
-        turns = np.where(np.arange(a.size) % 2 == 0, 1.0, -1.0).reshape(a.shape).astype(a.dtype)
-        moved.append(a + (DIGITS * tol.eps) * a * turns)
-    return largest([there - here for there, here in zip(residual(tuple(moved)), residual(leaves), strict=True)])
+    """The change of the residual where the last digits of x change."""
+    here, found = residual(leaves), np.float64(0.0)
+    for moved in moved_by(leaves, Tolerance(DIGITS * tol.eps, 0.0, tol.eps)):
+        found = np.maximum(found, largest([there - own for there, own in zip(residual(moved), here, strict=True)]))
+    return found

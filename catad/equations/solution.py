@@ -20,7 +20,7 @@ from catad.category.spaces import Product, Space, Tensor, flatten, rebuild
 from catad.category.terms import D, Fork, Id
 from catad.category.wiring import share
 from catad.equations.implicit import Implicit
-from catad.equations.tolerance import shaped
+from catad.equations.tolerance import largest, shaped
 from catad.front.closure_conversion import Given, closed, of_both
 from catad.front.specialise import at_space, form_at, function_of, specialised
 from catad.traced.function import function_term
@@ -55,7 +55,7 @@ class Problem(ABC):
     method: str
     rtol: float | None = None
     atol: float | None = None
-    max_steps: int = 100
+    max_steps: int = 300
     on_failure: str = "raise"
     name: ClassVar[str]  # of the public constructor
     methods: ClassVar[tuple[str, ...]]  # the first one is the default
@@ -77,8 +77,8 @@ class Problem(ABC):
         """The morphism that is zero at the solution: as many numbers as x has."""
 
     @abstractmethod
-    def ended(self, f: D, unknown: Space, x: Any, args: Any) -> Ended:
-        """Where the search from x ends; it is traced, and finds no derivative."""
+    def ended(self, f: D, dom: Space, x: Any, args: Any) -> Ended:
+        """Where the search from x ends, `dom` being the space of (x, args); it is traced, and finds no derivative."""
 
     def checked(self, f: D, unknown: Space, made: Space) -> None:
         """Raise `SpaceError` where the results of the user's function `f` do not fit its unknowns."""
@@ -95,14 +95,20 @@ class Problem(ABC):
         raises, end = self.on_failure == "raise", WhereConverged(self.said)
 
         def find(x: Any, args: Any) -> Any:
-            end_at = self.ended(f, unknown, x, args)
+            end_at = self.ended(f, dom, x, args)
+            found = end_at.found & (largest(end_at.leaves) < np.inf)
             if raises:
-                return flatten(shaped(unknown, end(end_at.found, end_at.numbers, end_at.leaves))), ()
-            factor = np.where(end_at.found, 1.0, np.nan)
+                return flatten(shaped(unknown, end(found, end_at.numbers, end_at.leaves))), ()
+            factor = np.where(found, 1.0, np.nan)
             leaves = [leaf * factor.astype(leaf.dtype) for leaf in end_at.leaves]
             return flatten(shaped(unknown, leaves)), (factor,)
 
         return function_term(find)
+
+    @property
+    def derivative_rtol(self) -> float | None:
+        """The residual of linear systems with products alone, where the Jacobian is not inverted by factors."""
+        return None
 
     @property
     def options(self) -> dict[str, Any]:
@@ -142,7 +148,7 @@ class Solution(D):
         given = flatten(args)
         stopped = b.apply(StoppedAt((True,) * len(pair.leaves)), (start, args))
         leaves, factors = yield finder, stopped
-        made = b.add(Implicit(equation, pair, len(given)), *given, *leaves)
+        made = b.add(Implicit(equation, pair, len(given), self.problem.derivative_rtol), *given, *leaves)
         return rebuild(unknown, [scaled_by(leaf, *factors) for leaf in made])
 
     def takes_one(self, dom: Space) -> bool:

@@ -84,6 +84,19 @@ def in_units(change: Sequence[Any], leaves: Sequence[Any], tol: Tolerance) -> An
     return largest(parts)
 
 
+def moved_by(leaves: Sequence[Any], tol: Tolerance) -> list[tuple[Any, ...]]:
+    """The leaves, changed by the tolerance: up, up and down by turns, and as a wave, so that not all changes cancel."""
+    found = []
+    for way in range(3):
+        moved = []
+        for a in leaves:
+            k = np.arange(a.size)
+            signs = (np.ones(a.size), 1.0 - 2.0 * (k % 2), np.where(np.cos(2.4 * k + 0.3) > 0.0, 1.0, -0.6))[way]
+            moved.append(a + signs.astype(a.dtype) * (tol.atol + tol.rtol * np.abs(a)).astype(a.dtype))
+        found.append(tuple(moved))
+    return found
+
+
 def inner(left: Sequence[Any], right: Sequence[Any]) -> Any:
     """The inner product of two vectors in leaves."""
     found = np.float64(0.0)
