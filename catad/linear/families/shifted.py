@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from catad.category.spaces import Tensor
 from catad.linear.families.block import assemble, chain, diagonal_block, total
-from catad.linear.families.delta import Delta, delta, multiply
+from catad.linear.families.delta import Delta, delta
 from catad.linear.families.inverses import inverse_of
+from catad.linear.products import multiply
 from catad.linear.structure import Structure, apart
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def shifted_on(b: Builder, of: Structure, slots: Sequence[Wire], shift: Wire) ->
     if of.is_zero:
         return one, []
     scales = [_scale(leaf, shift.space) for leaf in of.cod]
-    if isinstance(of, Delta):
+    if of.is_full:
         product = multiply(of, scales[0])
         if product is not None:
             return total(apart(one, product.structure)), product.combine(b, slots, [shift])
