@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from catad.equations.ode.odeint import odeint as odeint
     from catad.equations.quad import quad as quad
     from catad.equations.root import root as root
+    from catad.equations.spline import cubic_spline as cubic_spline
     from catad.errors import ArgumentError as ArgumentError
     from catad.errors import CatadError as CatadError
     from catad.errors import CatadNotice as CatadNotice

@@ -245,11 +245,22 @@ def quad(
     >>> bell(-np.inf, np.inf, np.pi).round(6), ct.grad(bell, argnums=2)(-np.inf, np.inf, np.pi).round(6)
     (np.float64(1.0), np.float64(-0.159155))
     """
-    cuts = tuple(sorted({float(p) for p in points}))
+    term = morphism(f, "ct.quad")
+    tolerances = [_tolerance(name, value) for name, value in (("epsabs", epsabs), ("epsrel", epsrel))]
+    try:
+        cuts = tuple(sorted({float(p) for p in points}))
+    except (TypeError, ValueError):
+        raise errors.ArgumentError(errors.no_break_points(points)) from None
     if not all(map(math.isfinite, cuts)):
         raise errors.ArgumentError(errors.no_break_points(points))
-    for name, tolerance in (("epsabs", epsabs), ("epsrel", epsrel)):
-        if tolerance is not None and not tolerance >= 0:
-            raise errors.ArgumentError(errors.no_tolerance(name, tolerance))
-    asked = Tolerance(epsabs, epsrel, integer(limit, "the number of intervals", 1), cuts, bool(error))
-    return Integral(morphism(f, "ct.quad"), asked)
+    return Integral(term, Tolerance(*tolerances, integer(limit, "the number of intervals", 1), cuts, bool(error)))
+
+
+def _tolerance(name: str, value: Any) -> float | None:
+    try:
+        found = None if value is None else float(value)
+    except (TypeError, ValueError):
+        found = math.nan
+    if found is not None and not found >= 0:
+        raise errors.ArgumentError(errors.no_tolerance(name, value))
+    return found

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from catad.errors.fft import *  # noqa: F403
     from catad.errors.functions import *  # noqa: F403
     from catad.errors.indexing import *  # noqa: F403
+    from catad.errors.integrals import *  # noqa: F403
     from catad.errors.linear import *  # noqa: F403
     from catad.errors.planner import *  # noqa: F403
     from catad.errors.scalar import *  # noqa: F403
@@ -31,7 +32,7 @@ else:
 
     def __getattr__(name):
         parts = "category scalar calls engine extension functions indexing linear planner simt solve testing"
-        parts += " traced vector fft chunks equations"
+        parts += " traced vector fft chunks equations integrals"
         is_none = name.startswith("_") or name in ("notices", "places")  # modules, for which their importer asks here first
         for part in () if is_none else parts.split():
             module = _import_module(f"{__name__}.{part}")

@@ -264,3 +264,5 @@ def no_root_between(place: str, residual: float, width: float, steps: float, at:
     else:
         why, do = "no root was found in the bracket", "a larger max_steps=, or a bracket without a pole or a jump"
     return text(why, given=stood, expected="a change of sign through zero", where=place or None, do=do)
+
+

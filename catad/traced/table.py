@@ -22,6 +22,8 @@ _TOPICS = {  # what each module of `names/` has entries for: NumPy's names and m
     "along_axis": ".map apply_along_axis vectorize",
     "array_api": "cupy cupyx",
     "linear.banded": "scipy.linalg",
+    "calculus.integrals": "scipy.integrate",
+    "calculus.splines": "scipy.interpolate",
     "choosing": "allclose array_equal array_equiv clip isclose nan_to_num piecewise select where",
     "complex_numbers": """.complex complex64 complex128 .exp .log .log10 .sqrt .sin .cos .tan .sinh .cosh .tanh .isnan .isinf
         .isfinite .phase .polar .rect""",
@@ -32,7 +34,6 @@ _TOPICS = {  # what each module of `names/` has entries for: NumPy's names and m
         nancumsum polyval trapezoid unwrap vander""",
     "linear.fft": """
         fft fft2 fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft rfft2 rfftn scipy.fft""",
-    "integrals": "scipy.integrate",
     "joining": """
         append array_split block column_stack concat concatenate delete dsplit dstack hsplit hstack insert split stack
         unstack vsplit vstack""",

@@ -1,0 +1,1 @@
+"""Integrals, and splines through points: `scipy.integrate`, `scipy.interpolate`."""
