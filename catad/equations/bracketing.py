@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from catad.equations.solution import Ended
-from catad.equations.tolerance import Tolerance
+from catad.equations.tolerance import Tolerance, chosen
 
 IS_TRACED = True  # finders call these functions
 SMALL = 1e-3  # of the larger residual at the ends, what is left at a root of a function without jumps
@@ -46,11 +46,11 @@ def brent(f: Callable[[Any], Any], low: Any, high: Any, tol: Tolerance, max_step
         p = np.abs(p)
         tried = (np.abs(e) >= bound) & (np.abs(fa) > np.abs(fb))
         fits = tried & (2.0 * p < np.minimum(3.0 * m * q - np.abs(bound * q), np.abs(e * q))) & (q != 0.0)
-        e = np.where(fits, d, m)[()]
-        d = np.where(fits, p / np.where(q == 0.0, 1.0, q), m)[()]
+        e = chosen(fits, d, m)
+        d = chosen(fits, p / np.where(q == 0.0, 1.0, q), m)
         if going:
             a, fa = b, fb
-            b = b + np.where(np.abs(d) > bound, d, np.where(m > 0.0, bound, -bound))[()]
+            b = b + chosen(np.abs(d) > bound, d, np.where(m > 0.0, bound, -bound))
             fb = f(b)
             steps = steps + 1
     return _ended(brackets & ~going, b, fb, start, np.abs(c - b), steps)

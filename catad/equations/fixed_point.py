@@ -1,8 +1,9 @@
 """`ct.fixed_point`: where a function gives its argument back.
 
 Anderson's mixing takes the combination of the last values that makes the residual f(x) - x smallest, as if f were linear (D.
-Anderson, *Iterative procedures for nonlinear integral equations*, 1965; H. Walker and P. Ni, *Anderson acceleration for fixed-point
-iterations*, 2011). The small least-squares problem is solved by its normal equations, a little of whose trace is added.
+Anderson, *Iterative procedures for nonlinear integral equations*, 1965; H. Walker and P. Ni, *Anderson acceleration for
+fixed-point iterations*, 2011). The small least-squares problem is solved by its normal equations, with a little of their trace
+added.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from catad.category.constructors import constructor
 from catad.category.spaces import Space, flatten
 from catad.category.terms import D, MorphismLike, morphism
 from catad.equations.solution import Ended, Problem, Solution
-from catad.equations.tolerance import apart, in_units, joined, largest, parted, tolerance
+from catad.equations.tolerance import apart, chosen, in_units, joined, largest, parted, tolerance
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wires
@@ -91,7 +92,7 @@ class FixedPoint(Problem):
             rest = np.where(taken, there, rest)
             fresh = ~taken
             size = size_of(rest, x, tight)
-            stale = np.where(size < best, 0, stale + 1)[()]
+            stale = chosen(size < best, 0, stale + 1)
             best = np.minimum(size, best)
         found = (size <= 1.0) | (size_of(rest, x, tol) <= 1.0)
         return Ended(found, parted(unknown, x), (largest((rest,)), size_of(rest, x, tol), np.float64(steps)))

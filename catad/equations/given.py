@@ -38,7 +38,8 @@ class GivenSolution(Problem):
         tol = tolerance(unknown, self.rtol, self.atol, 0.25)
         here = flat(f(x, args))
         there = [flat(f(shaped(unknown, moved), args)) for moved in moved_by(leaves, tol)]
-        fits, beside = np.bool_(True), np.float64(0.0)
+        beside = np.float64(0.0)
+        fits: Any = np.bool_(True)
         for k, own in enumerate(here):
             bound = np.max(np.stack([np.abs(one[k] - own) for one in there]), axis=0)
             if own.size:

@@ -20,7 +20,8 @@ from catad.derivative.functors import as_chain, fused, linear_graph, network_at
 from catad.linear.families.block import chain, diagonal_block
 from catad.linear.families.delta import pointwise
 from catad.linear.families.gather import spread_beside
-from catad.linear.families.inverses import Inverted, inverse_of
+from catad.linear.families.inverses import inverse_of
+from catad.linear.families.ordered_inverse import Inverted
 from catad.linear.structure import Rule, Structure, apart
 from catad.planner.plan import Plan, plan
 from catad.support.lru import remembered

@@ -1,8 +1,8 @@
 """Linear systems by products with their map alone, traced as parts of finders.
 
 Conjugate gradients: M. Hestenes and E. Stiefel, *Methods of conjugate gradients for solving linear systems*, 1952, as far as the
-map curves upwards: R. Dembo and T. Steihaug, *Truncated-Newton algorithms for large-scale unconstrained optimization*, 1983. GMRES:
-Y. Saad and M. Schultz, *GMRES: a generalized minimal residual algorithm for solving nonsymmetric linear systems*, 1986.
+map curves upwards: R. Dembo and T. Steihaug, *Truncated-Newton algorithms for large-scale unconstrained optimization*, 1983.
+GMRES: Y. Saad and M. Schultz, *GMRES: a generalized minimal residual algorithm for solving nonsymmetric linear systems*, 1986.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from catad.equations.tolerance import inner, largest
+from catad.equations.tolerance import chosen, inner, largest
 
 IS_TRACED = True  # finders call these functions
 KEPT = 30  # vectors of a basis
@@ -23,7 +23,7 @@ STALLED = 0.99  # a round that leaves more of the residual has come as far as it
 def conjugate_gradients(product: Callable[[Any], Any], right: Any, most: int, rtol: float) -> tuple[Any, Any, Any]:
     """The d with `H d = right`, as far as H curves upwards, and the least and the greatest curvature that was met."""
     size = largest((right,))
-    unit = np.where(size > 0.0, size, 1.0)[()]
+    unit = chosen(size > 0.0, size, np.float64(1.0))
     rest = right / unit.astype(right.dtype)
     d, p, k = np.zeros_like(rest), rest, 0
     left = inner((rest,), (rest,))
@@ -59,7 +59,7 @@ def gmres(product: Callable[[Any], Any], right: Any, rtol: float) -> Any:
         left_there = inner((there,), (there,))
         x = np.where(left_there < left, trial, x)
         rest = np.where(left_there < left, there, rest)
-        left = np.where(left_there < left, left_there, left)[()]
+        left = chosen(left_there < left, left_there, left)
         rounds = rounds + 1
     return x * unit
 
@@ -96,7 +96,7 @@ def _round(product: Callable[[Any], Any], rest: Any, norm: Any, bound: Any, most
         triangle[:, k] = np.where(good, own, triangle[:, k])
         more = length > 1e-14 * np.max(np.abs(column))
         basis[k + 1] = np.where(more, w / np.where(more, length, 1.0).astype(dtype), 0.0)
-        k = np.where(good, k + 1, k)[()]
+        k = chosen(good, k + 1, k)
         left = np.abs(turns[k, 0]) * norm
         going = good & more & (left > bound)
     weights = np.where(places[:most] < k, turns[:most, 0] * norm.astype(dtype), 0.0).astype(dtype)

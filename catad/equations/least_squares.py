@@ -2,7 +2,7 @@
 
     (J' J + mu D) d = J' r        x <- x - d
 
-J keeps its structure, so J' J is a band where J is one. D is the largest diagonal of J' J so far, and mu follows the ratio of what
+J keeps its structure, so J' J is a band where J is one. D is the largest diagonal of J' J so far, mu follows the ratio of what
 the sum of squares loses to what its linear model foretells (D. Marquardt, *An algorithm for least-squares estimation of nonlinear
 parameters*, 1963; H. Nielsen, *Damping parameter in Marquardt's method*, 1999; J. More, *The Levenberg-Marquardt algorithm:
 implementation and theory*, 1978). The equation is that of the gradient, J' r = 0, whose Jacobian is the whole Hessian, so
@@ -29,7 +29,7 @@ from catad.derivative.grad import Gradient
 from catad.equations.implicit import inverted, planned
 from catad.equations.optimum import finished, steps_of
 from catad.equations.solution import Ended, Problem, Solution
-from catad.equations.tolerance import Tolerance, apart, in_units, inner, joined, largest, parted, tolerance
+from catad.equations.tolerance import Tolerance, apart, chosen, in_units, inner, joined, largest, parted, tolerance
 from catad.linear.families.block import chain, diagonal_block, total
 from catad.linear.families.contract import zeros
 from catad.linear.families.delta import pointwise
@@ -55,7 +55,7 @@ class HalfOfSquares(D):
 
 @of_fields
 class _Normal(D):
-    """`(x, args)` to the leaves of the residual and of J' r, and to the diagonal of J' J: a vector, empty where that has no places."""
+    """`(x, args)` to the leaves of the residual and of J' r, and to the diagonal of J' J: empty where that is not read."""
 
     f: D
 
@@ -184,12 +184,12 @@ def levenberg_marquardt(at: Any, step: Any, unknown: Space, start: Any, tol: Tol
         done = (taken & (size <= 1.0) & (mu <= UNDAMPED)) | (cost_there == 0.0)
         ratio = (cost - cost_there) / np.where(foretold == 0.0, 1.0, foretold)
         shrinks = np.where(hidden, 0.1, np.maximum(1.0 / 10.0, 1.0 - (2.0 * ratio - 1.0) ** 3))
-        mu = np.where(taken, np.maximum(mu * shrinks, LEAST), mu * grows)[()]
-        grows = np.where(taken, 2.0, 2.0 * grows)[()]
+        mu = chosen(taken, np.maximum(mu * shrinks, LEAST), mu * grows)
+        grows = chosen(taken, np.float64(2.0), 2.0 * grows)
         x = np.where(taken, trial, x)
         gradient = np.where(taken, there, gradient)
         scale = np.where(taken, np.maximum(scale, diagonal), scale)
-        cost = np.where(taken, cost_there, cost)[()]
+        cost = chosen(taken, cost_there, cost)
         going = ~done & (mu < 1e100) & ~(taken & (size <= ROUGH) & (size > SLOW * before))
         steps = steps + 1
     return Rough(done, x, cost, size, steps)

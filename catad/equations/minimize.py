@@ -22,7 +22,7 @@ from catad.category.terms import D, MorphismLike, morphism
 from catad.derivative.grad import Gradient
 from catad.equations.optimum import finished, steps_of
 from catad.equations.solution import Ended, Problem, Solution
-from catad.equations.tolerance import Tolerance, apart, in_units, inner, joined, largest, parted, tolerance
+from catad.equations.tolerance import Tolerance, apart, chosen, in_units, inner, joined, largest, parted, tolerance
 
 IS_TRACED = True  # finders call these functions
 ROUGH = 1e3  # times the tolerance, up to which a quasi-Newton step is followed by exact ones
@@ -107,9 +107,9 @@ def descended(
             steps = steps + 1
             going = (size_of(d, x) > ROUGH) & (steps < max_steps) & (np.abs(value) < np.inf)
         else:
-            low = np.where(is_low, t, low)[()]
-            high = np.where(is_low, high, t)[()]
-            t = np.where(high < np.inf, (low + high) / 2.0, 2.0 * t)[()]
+            low = chosen(is_low, t, low)
+            high = chosen(is_low, high, t)
+            t = chosen(high < np.inf, (low + high) / 2.0, 2.0 * t)
             trials = trials + 1
             going = trials <= TRIALS
     return x, value, steps
@@ -132,7 +132,7 @@ def _bfgs(n: int, dtype: Any, exact: Any) -> tuple[Any, Callable[..., Any], Call
         inverse = first * inverse
         hy = inverse @ y
         change = (rho * rho * inner((y,), (hy,)).astype(dtype) + rho) * np.outer(s, s) - rho * (np.outer(hy, s) + np.outer(s, hy))
-        return inverse + change, np.where(good, 1.0, learnt)[()]
+        return inverse + change, chosen(good, np.float64(1.0), learnt)
 
     return memory, direction, learn
 

@@ -78,9 +78,12 @@ class Root(Problem):
             raise errors.SpaceError(errors.bracket_of_many(self.method, unknown))
         dtype, way = unknown.leaves[0].dtype, brent if self.method == "brent" else bisected
         eps = float(np.finfo(dtype).eps)
-        tol = Tolerance(*[own if given is None else given for own, given in ((4 * eps, self.rtol), (eps ** (4 / 3), self.atol))], eps)
-        ends = [dtype.type(end) for end in (low, high)]
-        return way(lambda number: joined(f(shaped(unknown, (np.reshape(number, 1),)), args))[0], *ends, tol, self.max_steps)
+        rtol, atol = 4 * eps if self.rtol is None else self.rtol, eps ** (4 / 3) if self.atol is None else self.atol
+
+        def value(number: Any) -> Any:
+            return joined(f(shaped(unknown, (np.reshape(number, 1),)), args))[0]
+
+        return way(value, dtype.type(low), dtype.type(high), Tolerance(rtol, atol, eps), self.max_steps)
 
 
 def _bracket(given: Any) -> tuple[float, float]:

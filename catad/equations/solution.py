@@ -14,8 +14,8 @@ import numpy as np
 
 from catad import errors
 from catad.category.boxes import of_fields
-from catad.category.constructors import integer
 from catad.category.cartesian import compose, cross, exl, exr, fork, proj
+from catad.category.constructors import integer
 from catad.category.spaces import Product, Space, Tensor, flatten, rebuild
 from catad.category.terms import D, Fork, Id
 from catad.category.wiring import share
@@ -98,9 +98,9 @@ class Problem(ABC):
             end_at = self.ended(f, dom, x, args)
             found = end_at.found & (largest(end_at.leaves) < np.inf)
             if raises:
-                return flatten(shaped(unknown, end(found, end_at.numbers, end_at.leaves))), ()
+                return flatten(shaped(unknown, tuple(end(found, end_at.numbers, end_at.leaves)))), ()
             factor = np.where(found, 1.0, np.nan)
-            leaves = [leaf * factor.astype(leaf.dtype) for leaf in end_at.leaves]
+            leaves = tuple([leaf * factor.astype(leaf.dtype) for leaf in end_at.leaves])
             return flatten(shaped(unknown, leaves)), (factor,)
 
         return function_term(find)

@@ -97,6 +97,11 @@ def moved_by(leaves: Sequence[Any], tol: Tolerance) -> list[tuple[Any, ...]]:
     return found
 
 
+def chosen(where: Any, number: Any, other: Any) -> Any:
+    """One of two numbers, which stays a number."""
+    return np.where(where, number, other)[()]
+
+
 def inner(left: Sequence[Any], right: Sequence[Any]) -> Any:
     """The inner product of two vectors in leaves."""
     found = np.float64(0.0)

@@ -92,6 +92,67 @@ def no_least_squares(place: str, norm: float, gradient: float, size: float, step
     )
 
 
+
+
+def loss_not_scalar(f: object, made: object) -> str:
+    return text(
+        "ct.minimize needs a loss", given=f"results in {made}", expected="one floating number without axes", where=abbreviated(f)
+    )
+
+
+def no_minimum(place: str, value: float, gradient: float, size: float, steps: float, saddle: float) -> str:
+    stood = f"a loss of {value:.6g} with a gradient of {gradient:.3g} after {steps:.0f} steps"
+    if not np.isfinite(value):
+        why, do = "the loss is not finite", "a start at which it is finite, and a loss that is bounded below"
+    elif saddle:
+        why, do = "the gradient is zero where the loss has no minimum", "a start beside a saddle point or a maximum"
+    else:
+        why, do = "no minimum was found", "another start, another method=, or a larger max_steps="
+        stood += f"; Newton's step is {size:.3g} times the tolerance"
+    return text(why, given=stood, expected="a minimum", where=place or None, do=do)
+
+
+def not_a_solution(place: str, residual: float, beside: float) -> str:
+    return text(
+        "what is given to ct.implicit is no solution of its equation",
+        given=f"a residual of {residual:.3g}, {beside:.3g} times what a change of the solution by the tolerance makes of it",
+        expected="a residual of rounding errors",
+        where=place or None,
+        do="the equation that the solution solves, a larger rtol= or atol=, or check=False",
+    )
+
+
+def bracket_and_method(method: str, bracket: object, bracketing: Sequence[str]) -> str:
+    names = " and ".join([f'method="{name}"' for name in bracketing])
+    return text(
+        f"a bracket goes with {names} of ct.root",
+        given=f"method={method!r}, bracket={bracket!r}",
+        expected="bracket=(a, b) with these methods alone",
+    )
+
+
+def not_a_bracket(given: object) -> str:
+    return text("the bracket of ct.root has no inside", given=repr(given), expected="two finite numbers (a, b) with a < b")
+
+
+def bracket_of_many(method: str, unknown: object) -> str:
+    return text(
+        f'method="{method}" of ct.root looks for one number',
+        given=f"a start in {unknown}",
+        expected="one array of one number",
+        do="ct.vmap for several roots, method='newton' for a system",
+    )
+
+
+def no_root_between(place: str, residual: float, width: float, steps: float, at: float) -> str:
+    stood = f"a residual of {residual:.3g} at {at:.6g} after {steps:.0f} steps, in a bracket of width {width:.3g}"
+    if steps == 0:
+        why, do = "the function has no two signs at the ends of the bracket", "a bracket around a change of sign"
+    else:
+        why, do = "no root was found in the bracket", "a larger max_steps=, or a bracket without a pole or a jump"
+    return text(why, given=stood, expected="a change of sign through zero", where=place or None, do=do)
+
+
 def slopes_of_another_shape(f: object, unknown: object, made: object) -> str:
     return text(
         "ct.odeint needs a slope for each number of y",
@@ -264,5 +325,7 @@ def no_root_between(place: str, residual: float, width: float, steps: float, at:
     else:
         why, do = "no root was found in the bracket", "a larger max_steps=, or a bracket without a pole or a jump"
     return text(why, given=stood, expected="a change of sign through zero", where=place or None, do=do)
+
+
 
 
