@@ -3,7 +3,7 @@
     python examples/catenary.py [--quick] [--out DIR]
 
 A chain of elastic links hangs between two hooks; a lamp may hang on it. Its shape is where the energy is least, which
-`ct.minimize` finds from a straight line. The Hessian at the shape is a band, so the derivative of the shape by the length and by
+`ct.minimize` finds from a parabola. The Hessian at the shape is a band, so the derivative of the shape by the length and by
 the weight of the lamp is one more solve, in linear time. Without a lamp the shape is known (H. Irvine, Cable Structures, 1981,
 section 2.2).
 """
@@ -41,9 +41,11 @@ def energy(points, length, lamp):
 shape = ct.minimize(energy, method="newton-cg")
 
 
-def straight(n: int) -> np.ndarray:
-    """The inner points of n links on the line between the hooks."""
-    return np.stack([np.linspace(0.0, SPAN, n + 1)[1:-1], np.zeros(n - 1)], axis=1)
+def hung(length, lamp, n):
+    """The inner points of a chain of n links, found from a parabola of about its length."""
+    along = np.linspace(-1.0, 1.0, n + 1)[1:-1]
+    depth = SPAN * np.sqrt(0.375 * (length / SPAN - 1.0))
+    return shape(np.stack([0.5 * SPAN * (1.0 + along), depth * (along**2 - 1.0)], axis=1), length, lamp)
 
 
 def forces(points, length):
@@ -53,21 +55,20 @@ def forces(points, length):
 
 
 def draw(path: Path, lengths: np.ndarray, n: int) -> None:
-    """Chains of several lengths with what a metre more would do to their points; the same for a lamp."""
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4), sharey=True)
+    """Chains of several lengths, and with lamps of several weights, with the derivatives of their points."""
+    figure, both = plt.subplots(1, 2, figsize=(9, 4), sharey=True)
     every = slice(n // 20 - 1, None, n // 20)
-    lamps = np.linspace(0.0, 400.0, len(lengths))
-    for axes, values, by, unit in ((left, lengths, 1, "m"), (right, lamps, 2, "N")):
+    by_length, by_lamp = (lambda length: hung(length, 0.0, n)), (lambda lamp: hung(11.0, lamp, n))
+    rows = [(by_length, lengths, 0.3, "m", "length"), (by_lamp, np.array([0.0, 100.0, 200.0, 400.0]), 40.0, "N", "lamp")]
+    for axes, (f, values, factor, unit, name) in zip(both, rows, strict=True):
         for k, value in enumerate(values):
-            args = (value, 0.0) if by == 1 else (11.0, value)
-            points, change = ct.jvp(lambda v, args=args, by=by: shape(straight(n), *args[: by - 1], v, *args[by:]), (value,), (1.0,))
+            points, change = ct.jvp(f, (value,), (1.0,))
             axes.plot([0.0, *points[:, 0], SPAN], [0.0, *points[:, 1], 0.0], f"C{k}", linewidth=1, label=f"{value:.4g} {unit}")
-            factor = 0.3 if by == 1 else 40.0
-            axes.quiver(*points[every].T, *(factor * change[every]).T, color=f"C{k}", width=0.003, angles="xy", scale_units="xy", scale=1)
+            xy, uv = points[every], factor * change[every]
+            axes.quiver(*xy.T, *uv.T, color=f"C{k}", width=0.003, angles="xy", scale_units="xy", scale=1)
         axes.legend(fontsize="small", loc="lower center", ncols=2)
-        axes.set(xlabel="x (m)")
-    left.set(ylabel="y (m)", title="length; arrows: 0.3 x derivative by it")
-    right.set(title="lamp; arrows: 40 x derivative by its weight")
+        axes.set(xlabel="x (m)", title=f"{name}; arrows: {factor:g} {unit} more, by the derivative")
+    both[0].set(ylabel="y (m)")
     figure.tight_layout()
     figure.savefig(path)
     plt.close(figure)
@@ -82,17 +83,17 @@ def main(arguments: list[str] | None = None) -> np.ndarray:
     options.out.mkdir(parents=True, exist_ok=True)
     n = 40 if options.quick else 400
     lengths = np.array([10.2, 11.0, 12.5, 15.0])
-    depth = ct.function(lambda length, lamp: -np.min(shape(straight(n), length, lamp)[:, 1]))
-    print(f"{n} links; the Hessian: {ct.hessian(lambda p: energy(p, 11.0, 0.0))(shape(straight(n), 11.0, 0.0))}")
+    slopes_of = ct.value_and_grad(lambda length, lamp: -np.min(hung(length, lamp, n)[:, 1]), argnums=(0, 1))
+    print(f"{n} links; the Hessian: {ct.hessian(lambda points: energy(points, 11.0, 0.0))(hung(11.0, 0.0, n))}")
     rows = []
     for length in lengths:
-        value, (by_length, by_lamp) = ct.value_and_grad(depth, argnums=(0, 1))(length, 0.0)
-        most = forces(shape(straight(n), length, 0.0), length).max()
+        depth, (by_length, by_lamp) = slopes_of(length, 0.0)
+        most = forces(hung(length, 0.0, n), length).max()
         print(
-            f"length {length:5.1f} m: depth {value:.4f} m, {by_length:+.3f} m a metre of chain, "
-            f"{100 * by_lamp:+.3f} m for 100 N of lamp; tension {most:6.1f} N"
+            f"length {length:5.1f} m: depth {depth:.4f} m, {by_length:+.3f} m for a metre of chain, "
+            f"{100 * by_lamp:+.4f} m for 100 N of lamp; tension {most:6.1f} N"
         )
-        rows.append((length, value, by_length))
+        rows.append((length, depth, by_length))
     draw(options.out / "catenary.svg", lengths, n)
     print(f"picture: {options.out / 'catenary.svg'}")
     return np.array(rows)

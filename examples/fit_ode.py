@@ -3,10 +3,10 @@
     python examples/fit_ode.py [--quick] [--out DIR]
 
 The equations of Lotka and Volterra, u' = (a - b v) u and v' = (d u - c) v, are fitted to pelts of the Hudson's Bay Company, in
-thousands a year (C. Hewitt, The Conservation of the Wild Life of Canada, 1921). `ct.least_squares` finds the four parameters and
-the two numbers of the first year, through `ct.odeint`. The Jacobian J of the residuals gives the covariance s^2 (J' J)^-1. The
-derivative of the estimate by the data follows from the equation that the estimate solves. B. Carpenter, Predator-Prey Population
-Dynamics, 2018, has found (0.55, 0.028, 0.80, 0.024) by sampling the same model with weak prior distributions.
+thousands a year (C. Hewitt, The Conservation of the Wild Life of Canada, 1921). SciPy's least_squares finds the four parameters
+and the two numbers of the first year by the Jacobian J of the residuals, which goes through `ct.odeint`. The Hessian of Gauss
+and Newton, J' J, gives the covariance s^2 (J' J)^-1 and what a datum does to the estimate, (J' J)^-1 J'. B. Carpenter,
+Predator-Prey Population Dynamics, 2018, has found (0.55, 0.028, 0.80, 0.024) by sampling a like model with prior distributions.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import matplotlib
 import numpy as np
+from scipy.optimize import least_squares
 
 import catad as ct
 
@@ -50,15 +51,20 @@ def residuals(log_p, log_pelts):
     return log_populations(log_p, YEARS) - log_pelts
 
 
-estimate = ct.least_squares(residuals)
+jacobian = ct.jacrev(residuals)
 
 
-def fitted(log_pelts: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """The logarithms of the parameters, their covariance, and the deviation of a datum."""
-    log_p = estimate(START, log_pelts)
-    rest, J = residuals(log_p, log_pelts), ct.jacrev(residuals)(log_p, log_pelts).reshape(-1, len(START))
-    s = np.sqrt(np.sum(rest**2) / (rest.size - len(START)))
-    return log_p, s**2 * np.linalg.inv(J.T @ J), s
+def fitted(log_pelts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """The logarithms of the parameters, their covariance, their derivative by the data, and the deviation of a datum."""
+    found = least_squares(
+        lambda log_p: residuals(log_p, log_pelts).ravel(),
+        START,
+        jac=lambda log_p: jacobian(log_p, log_pelts).reshape(log_pelts.size, -1),
+        xtol=1e-10,
+    )
+    s = np.sqrt(2.0 * found.cost / (log_pelts.size - len(START)))
+    inverse = np.linalg.inv(found.jac.T @ found.jac)
+    return found.x, s**2 * inverse, (inverse @ found.jac.T).reshape(len(START), *log_pelts.shape), s
 
 
 def draw(path: Path, log_p: np.ndarray, spread: np.ndarray, influence: np.ndarray) -> None:
@@ -90,18 +96,17 @@ def main(arguments: list[str] | None = None) -> tuple[np.ndarray, np.ndarray, np
     options = parser.parse_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
     log_pelts = np.log(PELTS)
-    log_p, spread, s = fitted(log_pelts)
+    log_p, spread, influence, s = fitted(log_pelts)
     print(f"{PELTS.size} data, deviation of their logarithms {s:.3f}")
     for name, value, deviation in zip(NAMES, np.exp(log_p), np.sqrt(np.diag(spread)), strict=True):
         print(f"{name:<15} {value:8.4f}   deviation {value * deviation:.4f}")
     print(f"period of small oscillations: {2 * np.pi / np.exp(0.5 * (log_p[0] + log_p[2])):.2f} years")
-    influence = ct.jacrev(estimate, argnums=1)(START, log_pelts)
     year, kind = np.unravel_index(np.argmax(np.abs(influence[0])), PELTS.shape)
     print(f"a follows most the {('hares', 'lynxes')[kind]} of {YEARS[year]:.0f}: 1 % more give {influence[0, year, kind]:+.3f} % of a")
     if not options.quick:
         more = log_pelts.copy()
         more[year, kind] += 0.01
-        print(f"another fit says: {100 * (estimate(START, more)[0] - log_p[0]):+.3f} %")
+        print(f"another fit says: {100 * (fitted(more)[0][0] - log_p[0]):+.3f} %")
     draw(options.out / "fit_ode.svg", log_p, spread, influence)
     print(f"picture: {options.out / 'fit_ode.svg'}")
     return log_p, spread, influence
