@@ -104,7 +104,8 @@ def main(arguments: list[str] | None = None) -> tuple[np.ndarray, np.ndarray]:
     for name, log_penalties in results.items():
         w, *losses = judged(log_penalties)
         rows.append((w, losses))
-        print(f"{name:<18} validation loss {losses[0]:.4f}   fresh data {losses[1]:.4f}   |w - true| {np.linalg.norm(w - truth()):.3f}")
+        off = np.linalg.norm(w - truth())
+        print(f"{name:<18} validation loss {losses[0]:.4f}   fresh data {losses[1]:.4f}   |w - true| {off:.3f}")
     print(f"mean log penalty of features that tell: {found.x[:TELLING].mean():.2f}, of others: {found.x[TELLING:].mean():.2f}")
     common = np.linspace(-7.0, 0.0, 29)
     losses = np.array([judged(np.full(FEATURES, one))[1:] for one in common])

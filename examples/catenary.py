@@ -24,7 +24,7 @@ import matplotlib.pyplot as plt
 plt.rcParams["svg.fonttype"] = "none"
 
 SPAN, WEIGHT, STIFF = 10.0, 20.0, 1e5  # m between the hooks, N/m of the chain, N of its cross section times Young's modulus
-LAMP = 0.3  # where the lamp hangs, as a part of the length
+LAMP, LAMPS = 0.3, (0.0, 100.0, 200.0, 400.0)  # where a lamp hangs, as a part of the length, and N
 
 
 def energy(points, length, lamp):
@@ -41,11 +41,21 @@ def energy(points, length, lamp):
 shape = ct.minimize(energy, method="newton-cg")
 
 
-def hung(length, lamp, n):
-    """The inner points of a chain of n links, found from a parabola of about its length."""
-    along = np.linspace(-1.0, 1.0, n + 1)[1:-1]
+def between(n):
+    """Where n links meet, as parts of the way from -1 to 1."""
+    return np.linspace(-1.0, 1.0, n + 1)[1:-1]
+
+
+def hung(length, lamp, along):
+    """The inner points of a chain, found from a parabola of about its length."""
     depth = SPAN * np.sqrt(0.375 * (length / SPAN - 1.0))
     return shape(np.stack([0.5 * SPAN * (1.0 + along), depth * (along**2 - 1.0)], axis=1), length, lamp)
+
+
+def moved(length, lamp, change, n):
+    """The inner points of n links, and their derivative along a change of (length, lamp)."""
+    along = between(n)
+    return ct.jvp(hung, (length, lamp, along), (*change, np.zeros(n - 1)))
 
 
 def forces(points, length):
@@ -58,16 +68,14 @@ def draw(path: Path, lengths: np.ndarray, n: int) -> None:
     """Chains of several lengths, and with lamps of several weights, with the derivatives of their points."""
     figure, both = plt.subplots(1, 2, figsize=(9, 4), sharey=True)
     every = slice(n // 20 - 1, None, n // 20)
-    by_length, by_lamp = (lambda length: hung(length, 0.0, n)), (lambda lamp: hung(11.0, lamp, n))
-    rows = [(by_length, lengths, 0.3, "m", "length"), (by_lamp, np.array([0.0, 100.0, 200.0, 400.0]), 40.0, "N", "lamp")]
-    for axes, (f, values, factor, unit, name) in zip(both, rows, strict=True):
-        for k, value in enumerate(values):
-            points, change = ct.jvp(f, (value,), (1.0,))
-            axes.plot([0.0, *points[:, 0], SPAN], [0.0, *points[:, 1], 0.0], f"C{k}", linewidth=1, label=f"{value:.4g} {unit}")
-            xy, uv = points[every], factor * change[every]
-            axes.quiver(*xy.T, *uv.T, color=f"C{k}", width=0.003, angles="xy", scale_units="xy", scale=1)
+    rows = [("length", "m", [(v, 0.0) for v in lengths], (0.3, 0.0)), ("lamp", "N", [(11.0, v) for v in LAMPS], (0.0, 40.0))]
+    for k, (axes, (name, unit, places, change)) in enumerate(zip(both, rows, strict=True)):
+        for j, place in enumerate(places):
+            points, moves = moved(*place, change, n)
+            axes.plot([0.0, *points[:, 0], SPAN], [0.0, *points[:, 1], 0.0], f"C{j}", linewidth=1, label=f"{place[k]:.4g} {unit}")
+            axes.quiver(*points[every].T, *moves[every].T, color=f"C{j}", width=0.003, angles="xy", scale_units="xy", scale=1)
         axes.legend(fontsize="small", loc="lower center", ncols=2)
-        axes.set(xlabel="x (m)", title=f"{name}; arrows: {factor:g} {unit} more, by the derivative")
+        axes.set(xlabel="x (m)", title=f"{name}; arrows: {change[k]:g} {unit} more, by the derivative")
     both[0].set(ylabel="y (m)")
     figure.tight_layout()
     figure.savefig(path)
@@ -83,15 +91,15 @@ def main(arguments: list[str] | None = None) -> np.ndarray:
     options.out.mkdir(parents=True, exist_ok=True)
     n = 40 if options.quick else 400
     lengths = np.array([10.2, 11.0, 12.5, 15.0])
-    slopes_of = ct.value_and_grad(lambda length, lamp: -np.min(hung(length, lamp, n)[:, 1]), argnums=(0, 1))
-    print(f"{n} links; the Hessian: {ct.hessian(lambda points: energy(points, 11.0, 0.0))(hung(11.0, 0.0, n))}")
+    print(f"{n} links; the Hessian: {ct.hessian(lambda points: energy(points, 11.0, 0.0))(hung(11.0, 0.0, between(n)))}")
     rows = []
     for length in lengths:
-        depth, (by_length, by_lamp) = slopes_of(length, 0.0)
-        most = forces(hung(length, 0.0, n), length).max()
+        (points, by_length), (_, by_lamp) = (moved(length, 0.0, change, n) for change in ((1.0, 0.0), (0.0, 1.0)))
+        low = np.argmin(points[:, 1])
+        depth, by_length, by_lamp = -points[low, 1], -by_length[low, 1], -by_lamp[low, 1]
         print(
             f"length {length:5.1f} m: depth {depth:.4f} m, {by_length:+.3f} m for a metre of chain, "
-            f"{100 * by_lamp:+.4f} m for 100 N of lamp; tension {most:6.1f} N"
+            f"{100 * by_lamp:+.4f} m for 100 N of lamp; tension {forces(points, length).max():6.1f} N"
         )
         rows.append((length, depth, by_length))
     draw(options.out / "catenary.svg", lengths, n)

@@ -1,4 +1,4 @@
-"""Hares and lynxes: parameters of an ordinary differential equation from data, their deviations, and what each datum does to them.
+"""Hares and lynxes: parameters of a differential equation from data, their deviations, and what each datum does to them.
 
     python examples/fit_ode.py [--quick] [--out DIR]
 
@@ -102,7 +102,8 @@ def main(arguments: list[str] | None = None) -> tuple[np.ndarray, np.ndarray, np
         print(f"{name:<15} {value:8.4f}   deviation {value * deviation:.4f}")
     print(f"period of small oscillations: {2 * np.pi / np.exp(0.5 * (log_p[0] + log_p[2])):.2f} years")
     year, kind = np.unravel_index(np.argmax(np.abs(influence[0])), PELTS.shape)
-    print(f"a follows most the {('hares', 'lynxes')[kind]} of {YEARS[year]:.0f}: 1 % more give {influence[0, year, kind]:+.3f} % of a")
+    most = f"the {('hares', 'lynxes')[kind]} of {YEARS[year]:.0f}"
+    print(f"a follows most {most}: 1 % more give {influence[0, year, kind]:+.3f} % of a")
     if not options.quick:
         more = log_pelts.copy()
         more[year, kind] += 0.01

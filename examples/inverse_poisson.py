@@ -30,6 +30,11 @@ MEAN, SPREAD, REACH = np.log(15.0), 1.0, 0.1  # of log a: its mean and deviation
 SENSORS, ERROR = 40, 2e-3  # of the measurements: their number and deviation
 
 
+def points(n):
+    """Those inside [0, 1] at which u and a are given."""
+    return np.linspace(0.0, 1.0, n + 2)[1:-1]
+
+
 def residual(u, a):
     """u'' - a exp(u) by differences at inner points of [0, 1]; u is 0 at both ends."""
     wide = np.concatenate([np.zeros(1), u, np.zeros(1)])
@@ -70,16 +75,16 @@ def deviation(noise, places):
     """The deviation of log a, to first order at `noise`; one pullback for each sensor."""
     K = ct.jacrev(measured)(noise, places)
     known = np.linalg.solve(np.linalg.cholesky(K @ K.T + np.eye(len(K))), K)
-    x = np.linspace(0.0, 1.0, len(noise) + 2)[1:-1]
+    x = points(len(noise))
     apart = np.abs(np.stack([y + 2 * k for y in (0.0 * x, 2.0 * x) for k in range(-3, 4)])) / REACH  # from mirror images
     before = SPREAD**2 * np.sum((1.0 + apart) * np.exp(-apart), axis=0)
     return np.sqrt(before - sum((log_field(row) - MEAN) ** 2 for row in known))
 
 
-def draw(path: Path, x: np.ndarray, u: np.ndarray, at: np.ndarray, data: np.ndarray, log_a: np.ndarray, spread: np.ndarray) -> None:
+def draw(path: Path, u: np.ndarray, at: np.ndarray, data: np.ndarray, log_a: np.ndarray, spread: np.ndarray) -> None:
     """Above the solution and its measurements, below the field and the band of two deviations."""
-    every = max(1, len(x) // 250)
-    x, u, log_a, spread = x[::every], u[::every], log_a[::every], spread[::every]
+    every = max(1, len(u) // 250)
+    x, u, log_a, spread = points(len(u))[::every], u[::every], log_a[::every], spread[::every]
     figure, (top, bottom) = plt.subplots(2, 1, figsize=(7, 5), sharex=True)
     top.plot(at, data, "k.", markersize=4, label="measured")
     top.plot(x, u, label="by the field that was found")
@@ -103,7 +108,7 @@ def main(arguments: list[str] | None = None) -> np.ndarray:
     options = parser.parse_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
     n = 2_000 if options.quick else 50_000
-    x = np.linspace(0.0, 1.0, n + 2)[1:-1]
+    x = points(n)
     places = np.linspace(0, n - 1, SENSORS + 2).astype(int)[1:-1]
     u = solution(np.zeros(n), truth(x))
     data = u[places] + ERROR * np.random.default_rng(3).normal(size=SENSORS)
@@ -123,7 +128,7 @@ def main(arguments: list[str] | None = None) -> np.ndarray:
         k = int(at * n)
         print(f"x = {at:.1f}: a = {np.exp(log_a[k]):6.2f}   true {truth(x[k]):6.2f}   deviation of log a {spread[k]:.3f}")
     u = solution(np.zeros(n), np.exp(log_a))
-    draw(options.out / "inverse_poisson.svg", x, u, x[places], data, log_a, spread)
+    draw(options.out / "inverse_poisson.svg", u, x[places], data, log_a, spread)
     print(f"picture: {options.out / 'inverse_poisson.svg'}")
     return np.stack([x, log_a, spread])
 

@@ -59,7 +59,7 @@ def largest(start, times, p):
     return np.log(np.mean(np.exp(20.0 * u))) / 20.0
 
 
-def draw(path: Path, times: np.ndarray, y: np.ndarray, by_rates: np.ndarray, x: np.ndarray, u: np.ndarray, field: np.ndarray) -> None:
+def draw(path: Path, times: np.ndarray, y: np.ndarray, by_rates: np.ndarray, u: np.ndarray, field: np.ndarray) -> None:
     """Concentrations and sensitivities of Robertson's reactions; u over time and space, and the gradient field."""
     figure, ((one, two), (three, four)) = plt.subplots(2, 2, figsize=(9, 6))
     for k, (name, factor) in enumerate((("A", 1.0), ("10^4 B", 1e4), ("C", 1.0))):
@@ -70,7 +70,7 @@ def draw(path: Path, times: np.ndarray, y: np.ndarray, by_rates: np.ndarray, x: 
     three.imshow(u.T, aspect="auto", origin="lower", extent=(0.0, 10.0, 0.0, 1.0), cmap="viridis")
     three.set(xlabel="t", ylabel="x", title="Brusselator: u")
     for k, name in enumerate("uv"):
-        four.plot(x, len(x) * field[k], label=f"by the start of {name}")
+        four.plot(np.linspace(0.0, 1.0, u.shape[1] + 2)[1:-1], u.shape[1] * field[k], label=f"by the start of {name}")
     four.set(xlabel="x", title="derivative of the maximum of u at t = 10")
     for axes in (one, two, four):
         axes.legend(fontsize="small")
@@ -80,7 +80,7 @@ def draw(path: Path, times: np.ndarray, y: np.ndarray, by_rates: np.ndarray, x: 
 
 
 def main(arguments: list[str] | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Integrate both, print a table, draw; returns Robertson's last concentrations, their sensitivities, and the gradient field."""
+    """Integrate both, print a table, draw; returns Robertson's last concentrations, their sensitivities, and the gradient."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "out", help="where the picture goes")
     parser.add_argument("--quick", action="store_true", help="50 points in place of 500")
@@ -101,7 +101,7 @@ def main(arguments: list[str] | None = None) -> tuple[np.ndarray, np.ndarray, np
     top, (field, by_p) = slopes_of(first, moments, p)
     print(f"{n} points, value and gradient in {1e3 * (time.perf_counter() - clock):.1f} ms")
     print(f"maximum of u at t = 10: {top:.5f}, by A {by_p[0]:+.4f}, by B {by_p[1]:+.4f}, by the diffusion {by_p[2]:+.3f}")
-    draw(options.out / "stiff_kinetics.svg", times, y, by_rates, x, patterns(first, moments, p)[0], np.stack(field))
+    draw(options.out / "stiff_kinetics.svg", times, y, by_rates, patterns(first, moments, p)[0], np.stack(field))
     print(f"picture: {options.out / 'stiff_kinetics.svg'}")
     return y[-1], by_rates[-1], np.stack(field)
 
