@@ -37,6 +37,7 @@ class TripCount(NamedTuple):
 
 Loops = tuple[tuple[Hashable, TripCount], ...]  # loops, and what is assumed of them
 _FIRST, _NONE = TripCount(0, "free"), TripCount(0, "assumed")
+IN_VAIN = 8  # attempts with the same numbers, after which a change is an error
 UNKNOWN = -1  # a number of steps that a program needs and that only a run can tell
 _last: Recent[Hashable, TripCount] = Recent(1024)  # what the last derivative assumed of each loop
 
@@ -57,6 +58,9 @@ class TripCountChanged(Exception):
     def __init__(self, loop: Hashable, steps: int | None) -> None:
         super().__init__("a while loop has another number of steps")
         self.loop, self.steps = loop, steps
+
+    def __reduce__(self) -> tuple[type[TripCountChanged], tuple[Hashable, int | None]]:
+        return TripCountChanged, (self.loop, self.steps)
 
 
 def trip_count(loop: Hashable) -> TripCount:
@@ -146,10 +150,15 @@ def with_trip_counts(call: Callable[[], T], found: TripCountChanged | None = Non
     outer = _here.own
     own = _here.own = {} if outer is None else outer
     seen: set[Hashable] = set()
+    in_vain = 0
     try:
         while True:
             if found is not None:
+                before = dict(own)
                 _correct(own, found, seen)
+                in_vain = in_vain + 1 if own == before else 0
+                if in_vain > IN_VAIN:  # what runs was laid out once for all
+                    raise found
             try:
                 result = call()
                 break

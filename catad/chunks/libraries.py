@@ -6,6 +6,7 @@ import itertools
 import math
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from catad import errors, upward
+from catad.chunks import options
 from catad.chunks.here import BlockArray, Here, blocked
 from catad.chunks.parts import Parts, numblocks, uncut
 from catad.chunks.tasks import Tasks
@@ -52,11 +54,16 @@ class Library:
         """The arrays without blocks."""
         raise NotImplementedError
 
+    @staticmethod
+    def cut_as(parts: tuple[Parts, ...]) -> AbstractContextManager[None]:
+        """Inside, results of programs are wanted in these parts."""
+        return options.cut_as(parts)
+
     def check_chunks(self, arrays: Sequence[Any]) -> None:
         """Raise `DeviceError` where the chunks of some arrays, and arrays of NumPy beside them, are of different libraries."""
         found: dict[Any, int] = {}
         for k, array in enumerate(arrays):
-            if np.ndim(array):
+            if array.ndim:
                 is_plain = isinstance(array, (np.ndarray, np.generic))
                 found.setdefault(array_module(array if is_plain else self.sample(array)), k)
         if len(found) > 1:

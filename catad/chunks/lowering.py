@@ -18,7 +18,7 @@ from catad.category.wiring import Builder, Wiring
 from catad.chunks.exchanges import exchange
 from catad.chunks.leaves import Edges, Leaves, Slices, edges_of
 from catad.chunks.parts import numblocks, ranges_of
-from catad.chunks.regions import Node, Region, made_by, node_of
+from catad.chunks.regions import Node, Region, facts_along, made_by, node_of
 from catad.chunks.tasks import Ref, Tasks
 from catad.chunks.wires import Argument, Chunked, Joined, Local, Read
 from catad.chunks.worker import Assembled, CutEdges, RegionProgram, RunRegion
@@ -181,10 +181,7 @@ def _seen(one: Leaves) -> Hashable:
 
 def _classes(region: Region, reads: Sequence[Leaves], d: int) -> tuple[int, ...]:
     facts: list[Any] = [own for read in reads for dim, own in zip(read.dims, read.facts, strict=True) if dim == d]
-    for box, dims in region.nodes:
-        for own, sizes, notes in zip(dims, box.grid, box.notes, strict=True):
-            if own == d:
-                facts += [sizes] if notes is None else [sizes, notes]
+    facts += facts_along(region.nodes, d)
     numbers: dict[tuple[Hashable, ...], int] = {}
     return tuple([numbers.setdefault(fact, len(numbers)) for fact in zip(*facts, strict=True)])
 

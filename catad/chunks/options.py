@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 
 import numpy as np
 
 from catad import errors
+from catad.chunks.parts import Parts
 
 REPLICATED = 64 * 2**20
 """The bytes of an array of NumPy, or of a constant, that every task may read."""
 _waits: ContextVar[bool] = ContextVar("waits", default=True)
 _whole: ContextVar[int] = ContextVar("whole", default=2**30)
+
+
+_cuts: ContextVar[tuple[Parts, ...]] = ContextVar("cuts", default=())
+
+
+def cuts() -> tuple[Parts, ...]:
+    """In which parts the results of a program are wanted, where that costs nothing."""
+    return _cuts.get()
+
+
+@contextmanager
+def cut_as(parts: tuple[Parts, ...]) -> Iterator[None]:
+    """Inside, results of programs are wanted in these parts."""
+    token = _cuts.set(parts)
+    try:
+        yield
+    finally:
+        _cuts.reset(token)
 
 
 def whole_limit() -> int:

@@ -81,6 +81,12 @@ def in_order(cuts: Mapping[int, Ranges]) -> list[int]:
     return sorted(cuts, key=lambda k: (len(cuts[k].starts), cuts[k]))
 
 
+def cut_axes(parts: Parts) -> tuple[list[int | None], tuple[Sizes, ...]]:
+    """The dimension of a grid for each cut axis of an array, and the sizes along each dimension."""
+    order = in_order({k: ranges_of(sizes) for k, sizes in enumerate(parts) if len(sizes) > 1})
+    return [order.index(k) if k in order else None for k in range(len(parts))], tuple([parts[k] for k in order])
+
+
 def blocks_of(dim: int, sizes: Sizes) -> Window:
     """The window that shows block c at coordinate c."""
     return Window(dim, ranges_of(sizes))

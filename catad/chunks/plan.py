@@ -20,7 +20,7 @@ from catad.category.boxes import Primitive
 from catad.category.constant import Constant
 from catad.category.spaces import Tensor
 from catad.chunks import options
-from catad.chunks.parts import Ranges, Sizes, Window, blocks_of, cut_like, in_order, ranges_of, uncut
+from catad.chunks.parts import Ranges, Sizes, Window, blocks_of, cut_axes, cut_like, in_order, ranges_of, uncut
 from catad.chunks.wires import ANY, COMPUTED, FREE, STORED, At, Chunked, Local, Read
 from catad.linear.families.reindex import StridedCopy, reshaped
 from catad.vector.shapes.split import piece
@@ -222,15 +222,22 @@ class Plan:
 
         offsets = [(dim[label], cuts[label].starts) for label in moving]
         box = Local(name, grid, reads, lay_local, offsets=offsets, light=light, salt=self.salt)
+        what = name, ins, outs, lay, whole, light, cheap, starts
+        return self._results(box, what, cuts, sizes, dim, summed), len(summed)
+
+    def _results(
+        self, box: Local, what: Any, cuts: dict[int, Ranges], sizes: dict[int, int], dim: dict[int, int], summed: Sequence[int]
+    ) -> list[Chunked]:
+        """The results of a box that is local along labels, which are made again in other ranges where `labelled` says so."""
+        _, ins, outs, *_, cheap, _ = what
         need = max([x.reach for x, _ in ins if x.is_cut], default=FREE)
         reach = FREE if need == FREE else COMPUTED if cheap >= need else STORED
-        what = name, ins, outs, lay, whole, light, cheap, starts
         made = []
         for place, (space, labels) in enumerate(outs):
             own = [None if k is None else dim.get(k) for k in labels]
             lengths = [n if k is None else sizes[k] for n, k in zip(space.shape, labels, strict=True)]
-            rest = [(n,) if d is None else grid[d] for n, d in zip(lengths, own, strict=True)]
-            parts = (*[(1,) * len(grid[dim[k]]) for k in summed], *rest)
+            rest = [(n,) if d is None else box.grid[d] for n, d in zip(lengths, own, strict=True)]
+            parts = (*[(1,) * len(box.grid[dim[k]]) for k in summed], *rest)
             wide = Tensor([sum(sizes) for sizes in parts], space.dtype)
 
             def again(ranges: tuple[Ranges | None, ...], place: int = place, labels: Labels = labels) -> Chunked | None:
@@ -242,7 +249,7 @@ class Plan:
             made.append(box.result(wide, [*[dim[label] for label in summed], *own], parts, None if summed else again))
             made[-1].recut = None if summed else recut
             made[-1].reach = reach
-        return made, len(summed)
+        return made
 
     def note_gathered(self, name: str, reads: Sequence[Read]) -> None:
         """Note what tasks read of cut axes as a whole; raises `EngineError` where that is more than the limit of whole arrays."""
@@ -380,12 +387,8 @@ class Plan:
 
     def _rest(self, x: Chunked, start: int) -> tuple[list[int | None], tuple[Sizes, ...]]:
         """Dimensions from a number on for the cut axes of an array but the first one, and their sizes."""
-        dims: list[int | None] = []
-        grid: list[Sizes] = []
-        for sizes in x.parts[1:]:
-            dims.append(start + len(grid) if len(sizes) > 1 else None)
-            grid += [sizes] if len(sizes) > 1 else []
-        return dims, tuple(grid)
+        dims, grid = cut_axes(x.parts[1:])
+        return [None if d is None else start + d for d in dims], grid
 
     def before_each(
         self, name: str, totals: Sequence[Chunked], fold: LayList, scan: LayList, join: LayList, reverse: bool = False

@@ -8,7 +8,7 @@ reads anyway are computed again there instead of being stored: those of smaller 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from catad.chunks.parts import ranges_of
@@ -38,6 +38,16 @@ class Node(NamedTuple):
         own, box = [coordinates[d] for d in self.dims], self.box
         sizes = tuple([grid[c] for grid, c in zip(box.grid, own, strict=True)])
         return At(sizes, tuple([None if notes is None else notes[c] for notes, c in zip(box.notes, own, strict=True)]), offsets)
+
+
+def facts_along(nodes: Iterable[Node], d: int) -> list[Sequence[Hashable]]:
+    """What layouts of boxes depend on, beside what they read, at each coordinate along a dimension of a region."""
+    facts: list[Sequence[Hashable]] = []
+    for box, dims in nodes:
+        for own, sizes, notes in zip(dims, box.grid, box.notes, strict=True):
+            if own == d:
+                facts += [sizes] if notes is None else [sizes, notes]
+    return facts
 
 
 def node_of(read: Read) -> Node:

@@ -139,11 +139,13 @@ class RunRegion(InTask):
             raise
 
     def _made(self, program: RegionProgram, leaves: list[Any]) -> Any:
-        on_device = [leaf for leaf in leaves if not isinstance(leaf, int) and array_module(leaf) is not np]
-        xp = common_module(on_device)  # constants and numbers beside them move there
-        leaves = [np.int64(leaf) if isinstance(leaf, int) else leaf for leaf in leaves]
-        if xp is not np:
-            leaves = [asarray(xp, leaf) for leaf in leaves]
+        xp: Any = np
+        if any(type(leaf) is not np.ndarray for leaf in leaves):
+            on_device = [leaf for leaf in leaves if not isinstance(leaf, int) and array_module(leaf) is not np]
+            xp = common_module(on_device)  # constants and numbers beside them move there
+            leaves = [np.int64(leaf) if isinstance(leaf, int) else leaf for leaf in leaves]
+            if xp is not np:
+                leaves = [asarray(xp, leaf) for leaf in leaves]
         _check_blocks(program, leaves)
         with use_engine("cpu" if program.engine == AUTO and xp is np else program.engine), num_threads(1):
             ready = program.program(xp)

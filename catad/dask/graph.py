@@ -7,6 +7,7 @@ same in every process, so dask runs equal tasks of several calls once.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from itertools import product
 from operator import getitem
@@ -49,14 +50,15 @@ class DaskGraph(Tasks):
     """The tasks of one call of a program on arrays of dask.
 
     `program` says what the program does, such as its digest, and `values` are what it takes beside the arrays. Calls with equal
-    programs, arrays and values have equal keys. Where the salt differs, dask runs tasks again and need not keep results for them.
+    programs, arrays and values have equal keys.
     """
 
-    def __init__(self, program: str, arrays: Sequence[Array], values: Sequence[Any] = (), salt: str = "") -> None:
+    def __init__(self, program: str, arrays: Sequence[Array], values: Sequence[Any] = ()) -> None:
         given = [array.name for array in arrays]
-        self._token = tokenize(program, given, list(values), salt)
+        self._token = _digest(program, given, tokenize(list(values)) if values else "")
         self._layers_of = {array.name: array.__dask_layers__() for array in arrays}
-        self._outside = HighLevelGraph.merge(*[array.__dask_graph__() for array in arrays])
+        graphs = list({array.name: array.__dask_graph__() for array in arrays}.values())
+        self._outside = graphs[0] if len(graphs) == 1 else HighLevelGraph.merge(*graphs)
         self._like = arrays[0]._meta if arrays else np.empty(0)  # of the library that has the blocks
         self._layers: dict[str, _Layer] = {}
         self._called: dict[str, list[_Layer]] = {}  # by what their tasks are called
@@ -71,7 +73,7 @@ class DaskGraph(Tasks):
 
         Blocks that lie in memory are given as they are; None says that to make one takes several others.
         """
-        seed = tokenize(self._token, "again", len(self._outside.layers))
+        seed = _digest(self._token, "again", len(self._outside.layers))
         layers = again(array, seed)
         if layers is None:
             return None
@@ -126,7 +128,7 @@ class DaskGraph(Tasks):
 
     def _begun(self, words: str, reads: set[str]) -> _Layer:
         begun = len(self._layers)
-        layer = _Layer(words, f"{words}-{tokenize(self._token, begun)}", begun, reads)
+        layer = _Layer(words, f"{words}-{_digest(self._token, begun)}", begun, reads)
         self._layers[layer.name] = layer
         self._called.setdefault(words, []).append(layer)
         return layer
@@ -158,6 +160,11 @@ class DaskGraph(Tasks):
             depends[layer.name] = {one for read in layer.reads - {layer.name} for one in self._layers_of.get(read, (read,))}
             waiting.extend([self._layers[read] for read in layer.reads if read in self._layers])
         return HighLevelGraph(layers, depends)
+
+
+def _digest(*texts: Any) -> str:
+    """A token for some texts and numbers, as Dask's tokens of 128 bits."""
+    return hashlib.sha256(repr(texts).encode()).hexdigest()[:32]
 
 
 def _places(parts: Parts) -> list[tuple[int, ...]]:

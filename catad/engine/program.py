@@ -16,6 +16,7 @@ from catad.category.points import point_of
 from catad.category.spaces import Product, Space, Tensor, Value, flatten, rebuild
 from catad.category.terms import D
 from catad.category.trip_counts import Loops, TripCountChanged, assuming, with_trip_counts
+from catad.category.trip_counts import own as own_trip_counts
 from catad.category.wiring import Box, Builder, Wiring, at_point, wire
 from catad.engine import background, profile
 from catad.engine.backend import Engine, Step
@@ -98,6 +99,8 @@ class Program:
                 for k in settled.numbers:
                     made[k] = made[k][()]
                 return made
+        if own_trip_counts() is None:  # while loops of programs within are counted here, as in a call
+            return apart(with_trip_counts(lambda: self.inside(xp, leaves)), leaves)
         return apart(self.inside(xp, leaves), leaves)
 
     def _goes_on(self, settled: _Settled) -> bool:

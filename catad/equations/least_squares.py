@@ -214,5 +214,27 @@ def least_squares(
     max_steps: int = 200,
     on_failure: str = "raise",
 ) -> D:
-    """Where the sum of the squares of residuals is smallest."""
+    """The x that makes the sum of the squares of `residual(x, *args)` smallest, as a morphism `(x0, *args) -> x`.
+
+    x has the space of the start `x0`: floating arrays of any shapes, or a tree of them; integers become float64. The residuals
+    are any number of floats in any tree. `method="lm"` is that of Levenberg and Marquardt on the structured Jacobian: where J is
+    a band, so is J' J. Steps on the gradient by the whole Hessian follow, so residuals that stay large do no harm, and the end
+    is checked to be a minimum.
+
+    It ends where a step is within `rtol |x| + atol` (dimensionless; by default eps^(2/3) of the dtype). What does not converge
+    within `max_steps` steps raises `ConvergenceError`, which names the lane of a batch; with `on_failure="nan"` that lane is NaN,
+    and so are its derivatives. Raises `SpaceError` where the residuals are no floats, `ArgumentError` for other options.
+
+    Derivatives of any order are those of the equation J' r = 0, with the whole Hessian, so they are exact where residuals are
+    left. That by `x0` is zero. Raises `SolveError` where the Hessian has no inverse.
+
+    >>> import catad as ct, numpy as np
+    >>> t = np.arange(4.0)
+    >>> fit = ct.least_squares(lambda p, y: p["a"] * np.exp(-p["b"] * t) - y)
+    >>> p = fit({"a": 1.0, "b": 0.0}, 3.0 * np.exp(-0.5 * t))
+    >>> p["a"].round(12), p["b"].round(12)
+    (np.float64(3.0), np.float64(0.5))
+
+    Source: J. More, The Levenberg-Marquardt algorithm: implementation and theory, 1978; the name and its options are SciPy's.
+    """
     return Solution(morphism(residual, "ct.least_squares"), LeastSquares(method, rtol, atol, max_steps, on_failure))

@@ -184,5 +184,33 @@ def minimize(
     max_steps: int = 1000,
     on_failure: str = "raise",
 ) -> D:
-    """Where a loss is smallest."""
+    """The x at which `loss(x, *args)` has a local minimum, as a morphism `(x0, *args) -> x`.
+
+    x has the space of the start `x0`: floating arrays of any shapes, or a tree of them; integers become float64. The loss is a
+    floating number without axes.
+
+    - `method="bfgs"`: the inverse Hessian is learnt from steps, an array of n^2 numbers.
+    - `method="l-bfgs"`: the last ten steps are kept.
+    - `method="newton-cg"`: Newton's method.
+
+    Newton's steps on the gradient finish all of them. The Hessian is that of `ct.hessian`, inverted by its structure where it has
+    few numbers or few unknowns, else by conjugate gradients with products. They end where a step is within `rtol |x| + atol`
+    (dimensionless; by default eps^(2/3) of the dtype). The end is checked: the gradient is zero but for rounding, the loss has
+    not grown, and no direction that is tried curves downwards. Else `ConvergenceError` says whether it stands at a saddle point,
+    with loss, gradient and steps, and the lane of a batch; with `on_failure="nan"` that lane is NaN, and so are its derivatives.
+    Raises `SpaceError` where the loss is no number, `ArgumentError` for other options.
+
+    Derivatives of any order are those of the equation that the gradient is zero. That by `x0` is zero. Raises `SolveError` where
+    the Hessian has no inverse.
+
+    >>> import catad as ct, numpy as np
+    >>> f = ct.minimize(lambda x, a: np.sum((x - a) ** 2) + np.sum(x) ** 2)
+    >>> f(np.zeros(2), np.array([6.0, 9.0])).round(12)
+    array([1., 4.])
+    >>> ct.jacfwd(f, argnums=1)(np.zeros(2), np.array([6.0, 9.0])).round(12)
+    array([[ 0.66666667, -0.33333333],
+           [-0.33333333,  0.66666667]])
+
+    Source: J. Nocedal and S. Wright, Numerical Optimization, 2006; the names of methods and options are SciPy's.
+    """
     return Solution(morphism(loss, "ct.minimize"), Minimize(method, rtol, atol, max_steps, on_failure))

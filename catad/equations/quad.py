@@ -246,14 +246,14 @@ def quad(
     (np.float64(1.0), np.float64(-0.159155))
     """
     term = morphism(f, "ct.quad")
-    tolerances = [_tolerance(name, value) for name, value in (("epsabs", epsabs), ("epsrel", epsrel))]
+    absolute, relative = _tolerance("epsabs", epsabs), _tolerance("epsrel", epsrel)
     try:
         cuts = tuple(sorted({float(p) for p in points}))
     except (TypeError, ValueError):
         raise errors.ArgumentError(errors.no_break_points(points)) from None
     if not all(map(math.isfinite, cuts)):
         raise errors.ArgumentError(errors.no_break_points(points))
-    return Integral(term, Tolerance(*tolerances, integer(limit, "the number of intervals", 1), cuts, bool(error)))
+    return Integral(term, Tolerance(absolute, relative, integer(limit, "the number of intervals", 1), cuts, bool(error)))
 
 
 def _tolerance(name: str, value: Any) -> float | None:

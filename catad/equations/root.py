@@ -106,5 +106,35 @@ def root(
     on_failure: str = "raise",
     bracket: tuple[float, float] | None = None,
 ) -> D:
-    """Where a function is zero."""
+    """The x with `residual(x, *args) == 0`, as a morphism `(x0, *args) -> x`.
+
+    x has the space of the start `x0`: floating arrays of any shapes, or a tree of them; integers become float64. The residual
+    gives as many floating numbers as x has, in any tree.
+
+    - `method="newton"`: Newton's method, with a line search. The Jacobian is that of `ct.jacobian`, inverted by its structure: n
+      equations whose Jacobian is a band take O(n) a step.
+    - `method="krylov"`: the same by products with the Jacobian alone (GMRES), also for derivatives.
+    - `method="brent"` or `"bisect"` with `bracket=(a, b)`: the root of a function of one number between two finite numbers at
+      which it has different signs. x0 says only which dtype x has.
+
+    The search ends where Newton's step is within `rtol |x| + atol` (dimensionless; by default eps^(2/3) of the dtype, so that
+    the last step leaves rounding errors), or where rounding hides whether the residual falls; a bracket ends at 4 eps of x. A
+    start at which the residual is 0 is the solution. What does not converge within `max_steps` steps, or meets a Jacobian
+    without an inverse, raises `ConvergenceError` with the residual, the step and where it stood, and the lane of a batch; with
+    `on_failure="nan"` that lane is NaN, and so are its derivatives. Raises `SpaceError` where numbers of equations and unknowns
+    differ, `ArgumentError` for other options.
+
+    Derivatives of any order are those of the implicit function theorem, `-J_x^-1 J_a`, whatever the steps were; the Jacobian of a
+    solution keeps that structure. That by `x0` is zero. Raises `SolveError` where the Jacobian has no inverse at the root.
+
+    >>> import catad as ct, numpy as np
+    >>> f = ct.root(lambda x, a: x * x - a)
+    >>> f(1.0, 4.0), ct.grad(f, argnums=1)(1.0, 4.0)
+    (np.float64(2.0), np.float64(0.25))
+    >>> ct.vmap(f)(np.ones(3), np.array([1.0, 4.0, 9.0]))
+    array([1., 2., 3.])
+
+    Source: P. Deuflhard, Newton Methods for Nonlinear Problems, 2011; R. Brent, Algorithms for Minimization without Derivatives,
+    1973, chapter 4; the names of methods and options are those of SciPy and optimistix.
+    """
     return Solution(morphism(residual, "ct.root"), Root(method, rtol, atol, max_steps, on_failure, bracket))

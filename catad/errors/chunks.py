@@ -110,7 +110,8 @@ def large_constant(nbytes: int, limit: int) -> str:
         "a program on arrays in chunks holds a large constant, which each worker would be sent",
         given=f"{size_text(nbytes)}",
         expected=f"at most {size_text(limit)}",
-        do="give it as an argument, in chunks: da.from_array(x, chunks=...)",
+        do="give it as an argument, in chunks: da.from_array(x, chunks=...); where it is part of a Jacobian that is written "
+        "out, as by ct.jacfwd, take products with it: y, L = ct.linearize(f, x), then L(dx) and L.T(w)",
     )
 
 

@@ -217,7 +217,7 @@ def fixed_steps_missing(name: str) -> str:
     )
 
 
-def not_positive(name: str, given: object) -> str:
+def must_be_positive(name: str, given: object) -> str:
     return text(f"{name} of ct.odeint is a positive number", given=repr(given), expected="a number above 0")
 
 

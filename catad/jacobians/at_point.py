@@ -32,7 +32,7 @@ from catad.jacobians.tangents import tangent_leaves
 from catad.linear.map import LinearMap, linear_map
 from catad.linear.structure import Structure
 from catad.traced.signature import Form, tangent_tree, tree_of_space
-from catad.values.arrays import common_module, is_frozen, sealed
+from catad.values.arrays import common_module, in_blocks, is_frozen, sealed
 
 LARGE = 4096  # numbers: the size from which on arrays are worth computing again what follows from them
 
@@ -261,7 +261,8 @@ def vjp(f: MorphismLike, *primals: Value, has_aux: bool = False) -> tuple[Any, .
         y, extra = rebuild(found.cod, found.values), rebuild(found.beside_space, found.beside) if has_aux else None
         xp = common_module(at.leaves)
         own = tuple(sealed(found.slots))
-        made = Pullback(found.structure.T, own, at.dom, found.cod, xp, len(primals) > 1, trees, found.residuals)
+        parts = tuple([xp.parts(x) for x, s in zip(at.leaves, at.dom.leaves, strict=True) if s.is_float]) if in_blocks(xp) else ()
+        made = Pullback(found.structure.T, own, at.dom, found.cod, xp, len(primals) > 1, trees, found.residuals, parts)
     return (restored(tree, y), made, restored(beside, extra)) if has_aux else (restored(tree, y), made)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catad import errors
@@ -16,9 +18,11 @@ from catad.linear.structure import Structure
 from catad.planner.many_cotangents import pulled_back
 from catad.traced.signature import Form, tangent_tree
 from catad.values.arrays import common_module, in_blocks
+from catad.values.dask_collection import HoldsArrays
 from catad.values.trees import Tree
 
 if TYPE_CHECKING:
+    from catad.chunks.parts import Parts
     from catad.front.calling import Point
     from catad.jacobians.residuals import Residuals
 
@@ -47,13 +51,13 @@ class Trees(NamedTuple):
         return tuple(made)
 
 
-class Pullback:
+class Pullback(HoldsArrays):
     """A pullback at a point: a cotangent of the result to the cotangents of the primals, as a tuple.
 
-    `arrays` are what it keeps: the slots of the structure, or what the residuals say.
+    `arrays` are what it keeps: the slots of the structure, or what the residuals say. `parts` are those of primals in chunks.
     """
 
-    __slots__ = ("arrays", "cod", "dom", "many_primals", "residuals", "structure", "trees", "xp")
+    __slots__ = ("arrays", "cod", "dom", "many_primals", "parts", "residuals", "structure", "trees", "xp")
 
     def __init__(
         self,
@@ -65,9 +69,10 @@ class Pullback:
         many: bool,
         trees: Trees | None = None,
         residuals: Residuals | None = None,
+        parts: tuple[Parts, ...] = (),
     ) -> None:
         self.structure, self.arrays, self.dom, self.cod, self.xp = structure, arrays, dom, cod, xp
-        self.many_primals, self.trees, self.residuals = many, trees, residuals
+        self.many_primals, self.trees, self.residuals, self.parts = many, trees, residuals, parts
 
     @property
     def slots(self) -> tuple[Any, ...]:
@@ -85,9 +90,10 @@ class Pullback:
             cotangent = self.trees.plain(cotangent)
         leaves = tangent_leaves(cotangent, self.cod, self.xp, "cotangent")
         common_module([*self.arrays, *leaves])
-        if self.residuals is None:
-            return self._of_primals(iter(run_structure(self.structure, self.xp, self.arrays, leaves)))
-        return self._of_primals(iter(self.residuals.pulled(self.xp, self.arrays, leaves)))
+        with self.xp.cut_as(self.parts) if self.parts else nullcontext():
+            if self.residuals is None:
+                return self._of_primals(iter(run_structure(self.structure, self.xp, self.arrays, leaves)))
+            return self._of_primals(iter(self.residuals.pulled(self.xp, self.arrays, leaves)))
 
     def many(self, cotangents: Value) -> tuple[Result, ...]:
         """Many cotangents at once: each leaf has one more axis, the first, and so have the results.
@@ -122,12 +128,18 @@ class Pullback:
         """
         if not in_blocks(self.xp):
             return self
-        arrays = tuple(self.xp.persisted(self.arrays))
-        return Pullback(self.structure, arrays, self.dom, self.cod, self.xp, self.many_primals, self.trees, self.residuals)
+        return self._holding(self.xp.persisted(self.arrays))
+
+    def _held(self) -> Sequence[Any]:
+        return self.arrays
+
+    def _holding(self, arrays: Sequence[Any]) -> Pullback:
+        own = self.many_primals, self.trees, self.residuals, self.parts
+        return Pullback(self.structure, tuple(arrays), self.dom, self.cod, self.xp, *own)
 
     def __reduce__(self) -> tuple[Any, ...]:
         xp = self.xp if in_blocks(self.xp) else self.xp.__name__  # modules are not pickled
-        return _unpickled, (self.structure, self.slots, self.dom, self.cod, xp, self.many_primals, self.trees)
+        return _unpickled, (self.structure, self.slots, self.dom, self.cod, xp, self.many_primals, self.trees, None, self.parts)
 
     def __repr__(self) -> str:
         return f"<pullback {tangent_space(self.cod)} -> {tangent_space(self.dom)}: {self.structure.kind}>"

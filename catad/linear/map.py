@@ -27,6 +27,7 @@ from catad.linear.matrix.repeated_todense import Expected
 from catad.linear.products import Shared, multiply, operations
 from catad.linear.structure import Structure, apart, of_part
 from catad.values.arrays import Array, as_array, as_number, common_module, in_blocks, is_stand_in, is_weak, kept, sealed
+from catad.values.dask_collection import HoldsArrays
 from catad.values.trees import Tree
 
 
@@ -49,7 +50,7 @@ def expected_map(dom: Space, cod: Space, structure: Structure, expected: Expecte
     return made
 
 
-class LinearMap(Operator):
+class LinearMap(Operator, HoldsArrays):
     """A linear map between two spaces, kept by its structure.
 
     >>> import catad as ct, numpy as np
@@ -182,7 +183,7 @@ class LinearMap(Operator):
         array([1., 1., 1., 1., 1.])
         """
         xp = common_module(self.slots)
-        return self._with_slots(xp.persisted(self.slots)) if in_blocks(xp) else self
+        return self._holding(xp.persisted(self.slots)) if in_blocks(xp) else self
 
     def compute(self) -> LinearMap:
         """The map with its coefficients in chunks computed, as arrays without chunks: it can be solved and written out.
@@ -195,9 +196,12 @@ class LinearMap(Operator):
         array([0.5, 0.5, 0.5])
         """
         xp = common_module(self.slots)
-        return self._with_slots(xp.computed(self.slots)) if in_blocks(xp) else self
+        return self._holding(xp.computed(self.slots)) if in_blocks(xp) else self
 
-    def _with_slots(self, slots: Sequence[Array]) -> LinearMap:
+    def _held(self) -> Sequence[Array]:
+        return () if type(self._slots) is Expected else self.slots  # an expected Jacobian is of arrays without chunks
+
+    def _holding(self, slots: Sequence[Array]) -> LinearMap:
         made = linear_map(self.dom, self.cod, self.structure, slots, self.weak)
         made.trees = self.trees
         return made

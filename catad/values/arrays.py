@@ -62,7 +62,7 @@ def common_module(arrays: Sequence[Any]) -> Any:
 
 def in_blocks(xp: Any) -> bool:
     """Whether arrays of a library are in blocks, which tasks make; all tasks may read those of NumPy beside them."""
-    return getattr(xp, "in_blocks", False)
+    return xp is not np and getattr(xp, "in_blocks", False)
 
 
 def refuse_blocks(array: Any) -> Any:

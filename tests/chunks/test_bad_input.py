@@ -114,9 +114,12 @@ def test_a_large_constant():
         "a program on arrays in chunks holds a large constant, which each worker would be sent\n"
         "  given:    72 MiB\n"
         "  expected: at most 64 MiB\n"
-        "  do:       give it as an argument, in chunks: da.from_array(x, chunks=...)",
+        "  do:       give it as an argument, in chunks: da.from_array(x, chunks=...); where it is part of a Jacobian that is "
+        "written out, as by ct.jacfwd, take products with it: y, L = ct.linearize(f, x), then L(dx) and L.T(w)",
         None,
     )
+    with pytest.raises(ct.EngineError, match=r"ct\.linearize"):
+        ct.jacfwd(ct.function(np.cumsum))(da.ones(20_000, chunks=5000))
 
 
 def test_objects():

@@ -32,7 +32,7 @@ def numbers():
 
 def lazy(x=None, scale=SCALE, salt="", **options):
     x = da.from_array(numbers(), chunks=(SIZES,), name="numbers") if x is None else x
-    return program(DaskGraph("running sum", [x], [scale], salt), x, scale, **options)
+    return program(DaskGraph(f"running sum {salt}", [x], [scale]), x, scale, **options)
 
 
 def bits(arrays, **options):

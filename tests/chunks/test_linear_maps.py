@@ -81,3 +81,34 @@ def test_pickled(cut, f):
     found = again(w)[0]
     found = found.compute(scheduler="sync") if hasattr(found, "compute") else found.numpy()
     np.testing.assert_allclose(found, ct.vjp(f, X)[1](w)[0])
+
+
+def test_what_is_pulled_back_has_the_chunks_of_its_primal():
+    x, y = in_chunks(X, 3), in_chunks(X, 5)
+    for f in (np.sum, lambda x: np.sum(x * 2.0)):
+        assert ct.vjp(f, x)[1](1.0)[0].parts == ((3, 3, 2),)
+    by_x, by_y = ct.vjp(lambda x, y: np.sum(x) + 3 * np.sum(y), x, y)[1](1.0)
+    assert (by_x.parts, by_y.parts) == (((3, 3, 2),), ((5, 3),))
+    assert pickle.loads(pickle.dumps(ct.vjp(np.sum, x)[1]))(1.0)[0].parts == ((3, 3, 2),)
+
+
+def test_dask_holds_and_computes_maps_and_pullbacks():
+    """They are collections of Dask, where they hold arrays of Dask."""
+    dask = pytest.importorskip("dask")
+    with dask.config.set(scheduler="synchronous"):
+        counts: list[int] = []
+        x = loaded(counts)
+        (_, L), (_, pullback) = ct.linearize(PRODUCTS, x), ct.vjp(PRODUCTS, x)
+        held, pulling, z = dask.persist(L, pullback, x + 1)
+        count = len(counts)
+        assert count and type(z) is type(x)
+        whole = ct.linearize(PRODUCTS, X)[1]
+        for _ in range(2):
+            np.testing.assert_allclose(held(np.ones(8)).compute(), whole(np.ones(8)))
+            np.testing.assert_allclose(pulling(np.ones(8))[0].compute(), whole.T(np.ones(8)))
+        assert len(counts) == count
+        computed, one = dask.compute(L, x[0])
+        np.testing.assert_allclose(computed.solve(whole(np.ones(8))), np.ones(8))
+        assert one == X[0]
+        assert dask.is_dask_collection(L) and dask.is_dask_collection(pullback)
+        assert not dask.is_dask_collection(whole) and dask.persist(whole)[0] is whole

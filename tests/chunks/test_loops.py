@@ -1,11 +1,15 @@
 """Loops, checkpoints and choices on arrays in blocks: which are local, what others exchange, and what is held."""
 
+import pickle
+
 import dask.array as da
 import numpy as np
 import pytest
 from dask.callbacks import Callback
 
 import catad as ct
+from catad.category.spaces import Tensor
+from catad.category.trip_counts import TripCountChanged
 from catad.chunks.here import blocked
 from catad.testing import check_chunks
 from catad.testing.chunks import random_parts, whole
@@ -273,3 +277,23 @@ def test_derivatives_of_while_loops_on_dask(engine, f):
         for x in (9 * np.abs(X), 30 * np.abs(X), np.abs(X) / 100):
             cut = da.from_array(x, chunks=5)
             np.testing.assert_allclose(ct.grad(f)(cut).compute(scheduler="sync"), ct.grad(f)(x), rtol=1e-12)
+
+
+def test_while_loops_inside_other_loops_on_dask():
+    """Their numbers of steps are found at the call, for which it waits."""
+    halving = ct.while_loop(ct.map(lambda x: x > 1.25), ct.map(lambda x: x / 2.0))  # which no other test has run
+    f = ct.iterate(ct.map(lambda x: x + 0.3) >> ct.map(halving), 3)
+    x = 9 * np.abs(X)
+    cut = da.from_array(x, chunks=5)
+    with ct.use_engine("reference"):
+        with ct.no_waiting(), pytest.raises(ct.EngineError, match="no_waiting"):
+            f(cut)
+        made, (by_x,) = f(cut), ct.vjp(f, cut)[1](x)
+        np.testing.assert_allclose(made.compute(scheduler="sync"), f(x))
+        np.testing.assert_allclose(by_x.compute(scheduler="sync"), ct.vjp(f, x)[1](x)[0])
+
+
+def test_found_numbers_of_steps_come_from_workers():
+    loop = (halved, Tensor((), np.float64))
+    found = pickle.loads(pickle.dumps(TripCountChanged(loop, 3)))
+    assert (found.loop, found.steps) == (loop, 3)

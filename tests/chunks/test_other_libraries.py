@@ -45,7 +45,7 @@ def test_chunks_stay_where_they_are(cupy, name):
     f = PROGRAMS[name]
     y = f(there(cupy, X, ((5, 7),)))
     assert all(type(block) is FakeArray for block in y.blocks)
-    np.testing.assert_allclose(numbers(y), np.atleast_1d(f(X)), rtol=1e-12)
+    np.testing.assert_allclose(numbers(y), np.atleast_1d(f(X)), rtol=1e-12, atol=1e-14)
 
 
 def test_arrays_of_numpy_beside_chunks_on_a_gpu_are_refused(cupy):

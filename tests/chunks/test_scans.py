@@ -13,6 +13,8 @@ from catad.linear.families.recurrence import ONE, ZERO, Recurred, links_of
 from catad.testing import check_chunks
 from catad.testing.chunks import random_parts
 from catad.testing.chunks import whole as leaves
+from catad.vector.pointwise.generate import Iota
+from catad.vector.scans.scan import Scan
 from catad.vector.scans.segmented import NumberedByFlags, NumberedByLengths
 from tests.chunks.plans import plans, ran_whole
 
@@ -73,6 +75,17 @@ SCANS = {
     "cumulative sums from both ends": (lambda x: np.cumsum(x[::-1])[::-1] * np.cumprod(x[::-1]), [X]),
     "sums before": (ct.scan(lambda a, b: a + b, 0.0, exclusive=True), [X]),
     "largest drawdown": (lambda x: np.max(ct.scan(np.maximum, -np.inf)(x) - x), [np.sin(9 * X)]),
+    "extrema before and after": (
+        ct.fork(ct.scan(np.maximum, -np.inf, exclusive=True), ct.scan(np.minimum, np.inf, exclusive=True, reverse=True)),
+        [np.where(np.arange(23) == 17, np.nan, X)],
+    ),
+    "maxima of zeros": (lambda x: 1 / ct.scan(np.maximum, -np.inf)(x), [np.where(np.arange(23) % 3, 0.0, -0.0)]),
+    "maxima so far and before": (
+        lambda x: ct.scan(np.maximum, -np.inf, exclusive=True)(x - np.max(ct.scan(np.maximum, -np.inf)(x))), [np.sin(9 * X)]
+    ),
+    "maxima that skip NaN": (ct.scan(max, -np.inf), [np.where(np.arange(23) == 9, np.nan, np.sin(7 * X))]),
+    "products of integers": (ct.scan(times, 1, exclusive=True), [np.arange(11) % 3 + 1]),
+    "sums of infinities": (np.cumsum, [np.where(np.arange(23) == 9, np.inf, np.where(np.arange(23) == 15, -np.inf, X))]),
     "infinities": (ct.scan(np.maximum, -np.inf), [np.where(np.arange(23) > 5, -np.inf, np.inf)]),
 }
 RECURRENCES = {
@@ -179,6 +192,17 @@ def test_many_blocks():
             w = whole  # as a cotangent
             for a, b in zip(leaves((made, pulled_in_blocks(w))), leaves((whole, pulled(w))), strict=True):
                 np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["sums", "suffixes", "maxima", "extrema before and after", "largest drawdown"])
+def test_no_step_is_told_from_others(name):
+    """Blocks of sums and extrema are joined with what stands before them without a choice by positions."""
+    f, args = SCANS[name]
+    with ct.use_engine("reference"), plans() as found:
+        (f if isinstance(f, ct.D) else ct.function(f))(*[blocked(a, ((7, 9, 7),)) for a in args])
+    boxes = [box.primitive for one in found for program in one.programs.values() for box in program.wiring.boxes]
+    assert any(isinstance(box, (Scan, Recurred)) for box in boxes)
+    assert not any(isinstance(box, Iota) for box in boxes)
 
 
 def test_numbers_of_segments():

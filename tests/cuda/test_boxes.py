@@ -18,12 +18,12 @@ import catad as ct
 from catad.category.boxes import Primitive
 from catad.category.spaces import flatten
 from catad.chunks.rules.bins import BlockTotalByBin, WithoutEachByBin
-from catad.chunks.rules.sequences.affine import OrLonger
 from catad.chunks.rules.sequences.segments import RightLengths, RightNumber
+from catad.chunks.rules.sequences.wide import OrLonger
 from catad.chunks.rules.sequences.winners import BlockTotal, WithoutEach
 from catad.engine.cuda.boxes import MAKERS, why_enough
 from catad.engine.cuda.device import GPU
-from catad.errors import notices
+from catad.errors import equations, notices
 from catad.linear.families.clear import Cleared, ClearedAt, ClearedWhere, Run
 from catad.linear.families.dot_within import DotWithin
 from catad.linear.families.gather import Gathered, Indexing, ScatterAdded
@@ -46,6 +46,7 @@ from catad.vector.folds.fold import Fold
 from catad.vector.folds.leave_one_out import LeaveOneOutProduct, LeaveOneOutProductByBin
 from catad.vector.indexing.gather import InRange, LastWriter
 from catad.vector.indexing.overwrite import Added, AddedAt, LastOnly, Overwritten, OverwrittenAt
+from catad.vector.loops.converged import Converged
 from catad.vector.loops.loop import After, Ran
 from catad.vector.scans.scan import Scan
 from catad.vector.scans.segmented import NumberedByFlags, NumberedByLengths
@@ -131,6 +132,7 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ComplexLogDet": (ct.linalg.slogdet, (POSITIVE, 0.1 * POSITIVE)),
     "Concatenate": (Concatenate(0, 2), (X, Y)),
     "Constant": (ct.fork(ct.id, ct.const(X)), (LINE,)),
+    "Converged": (Converged(equations.not_a_solution), (np.ones(3, bool), LINE[:3], LINE[:3])),
     "ColumnPivots": (ct.linalg.qr(pivoting=True), (X,)),
     "Cofactors": (ct.grad(ct.linalg.det), (POSITIVE,)),
     "Contract": (ct.matmul, (X, Y.T.copy())),
@@ -151,6 +153,7 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "Gathered": (Gathered(ROWS), (INDEX, X)),
     "Given": (ct.primitive.function(length, lambda a, b: a), (LINE, ORDERED)),
     "Fits": (ct.astype("int8", casting="same_value"), (INDEX,)),
+    "Implicit": (ct.implicit(lambda x, a: x - a, check=False), (LINE, LINE)),
     "InRange": (InRange(4), (INDEX,)),
     "Inverted": (ct.linalg.inv, (np.eye(9) + np.ones((9, 9)),)),
     "Iota": (ct.fork(ct.id, ct.iota(6)) >> ct.map(lambda x, k: x * k), (LINE,)),
@@ -225,7 +228,7 @@ FINITE = (
 )  # fmt: skip
 WAITS = {"Choose", "Counted", "Opaque", "Printed", "Summed", "Cholesky", "Cofactors", "Factor", "Permuted", "Solved", *FINITE}
 WAITS |= {"CholeskyPulled", "Inverted", "Regular", "Resummed", "Reciprocals", "SolvedForMany", "ComplexCofactors"}
-WAITS |= {"OfBasis", "RealComponent", "RightLengths", "RightNumber"}
+WAITS |= {"Converged", "OfBasis", "RealComponent", "RightLengths", "RightNumber"}
 NOTICED = {"OneByOne", "PatternProduct", "Reciprocals", "SolvedForMany"}  # without a kernel
 REFUSED = {
     **dict.fromkeys(FINITE, "matrices are finite"),
@@ -249,6 +252,7 @@ REFUSED = {
     "Summed": "number of terms of a sum",
     "Regular": "singular",
     "Resummed": "are finite",
+    "Converged": "an iteration converged",
     "Ended": "trips of a loop of a kernel",
 }
 

@@ -38,7 +38,7 @@ def slopes_of(rhs: Rhs, y0: Any, args: tuple[Any, ...]) -> Slopes:
 def inverse_of(rhs: Rhs, y0: Any, args: tuple[Any, ...]) -> Structure:
     """What solves for the stages."""
     slopes = slopes_of(rhs, y0, args)
-    return system(slopes.f, slopes.dom, RODAS5P.gamma).inverse.of
+    return system(slopes.f, slopes.dom, RODAS5P.gamma).inverse
 
 
 def fixed(rhs: Rhs, y0: Any, args: tuple[Any, ...], n: int, method: RosenbrockTableau = RODAS5P) -> D:
@@ -239,6 +239,18 @@ def test_jacobians_that_vanish_or_move(rhs: Rhs) -> None:
     y0 = np.ones(3)
     exact = solve_ivp(lambda t, y: rhs(t, y, ()), (0, 1), y0, method="DOP853", rtol=1e-13, atol=1e-14).y[:, -1]
     assert np.allclose(fixed(rhs, y0, (), 8)(y0, (), 1.0), exact, atol=1e-6)
+
+
+@pytest.mark.parametrize("rhs", [lambda t, y, args: args[0] * y, lambda t, y, args: args[0] * np.eye(2) @ y])
+def test_a_singular_w_gives_no_number(rhs: Rhs) -> None:
+    """In one lane of a batch alone; an adaptive method does not accept such a step."""
+    k, h = 0.37, 12.752353391102483
+    assert 1.0 - (h * RODAS5P.gamma) * k == 0.0
+    step = stepper(rhs, np.ones(2), (k,))
+    f = ct.function(lambda h, k: step(0.0 * h, (np.ones(2),), h, (k,)).end[0])
+    found = ct.vmap(f)(np.array([0.1, h, 0.2]), np.array([k, k, k]))
+    assert np.isnan(found[1]).all()
+    assert np.allclose(found[[0, 2]], np.exp(k * np.array([[0.1], [0.2]])), rtol=1e-8)
 
 
 def test_float32_stays() -> None:

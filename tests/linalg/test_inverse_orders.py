@@ -204,9 +204,9 @@ def test_large_maps_are_looked_at_quickly(f: Callable[[Any], Any]) -> None:
     ordering._kept.clear()
     order_of(J.structure)  # SciPy is imported
     ordering._kept.clear()
-    start = time.perf_counter()
+    start = time.thread_time()
     assert order_of(J.structure) is not None
-    assert time.perf_counter() - start < 2.0
+    assert time.thread_time() - start < 2.0
 
 
 # -- derivatives, loops, lanes

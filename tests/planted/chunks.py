@@ -78,8 +78,8 @@ BUGS = [
     Bug(
         "keys of tasks do not name the arrays",
         "dask/graph.py",
-        "tokenize(program, given, list(values), salt)",
-        "tokenize(program, list(values), salt)",
+        "_digest(program, given, tokenize",
+        "_digest(program, tokenize",
         "chunks/test_dask_graph.py",
     ),
     Bug(
@@ -98,7 +98,7 @@ BUGS = [
     ),
     Bug(
         "chunks with different notes run one program",
-        "chunks/lowering.py",
+        "chunks/regions.py",
         "facts += [sizes] if notes is None else [sizes, notes]",
         "facts += [sizes]",
         "chunks/test_scans.py",

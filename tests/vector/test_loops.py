@@ -384,3 +384,14 @@ def test_lanes_count_their_steps() -> None:
     f = fresh(summed, 0.0)
     g = ct.map(ct.grad(f, argnums=1))
     assert g(np.array([0, 2, 4]), np.ones((3, 2))).tolist() == [[0, 0], [2, 2], [4, 4]]
+
+
+def test_a_pullback_counts_the_steps_of_loops_that_run_again() -> None:
+    def halved(x):
+        while x > 1.0:
+            x = x / 2.0
+        return x * x
+
+    y, pullback = ct.vjp(ct.checkpoint(halved), 10.0)
+    assert y == 0.625**2 and pullback(1.0)[0] == pytest.approx(2.0 * 0.625 / 16.0)
+    assert ct.linearize(ct.checkpoint(halved), 7.0)[1].todense() == pytest.approx(2.0 * 0.875 / 8.0)

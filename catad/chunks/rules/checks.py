@@ -13,8 +13,10 @@ from catad.simt.one_writer import OneWriter
 from catad.simt.phases import Apart
 from catad.simt.races import Unraced
 from catad.vector.indexing.gather import Within
+from catad.vector.loops.converged import Converged
 
 WHOLE[OneWriter] = WHOLE[Apart] = WHOLE[Unraced] = "each thread of a kernel is compared with all others"
+WHOLE[Converged] = "an error names one lane of all"
 
 
 @rule(Within, cut="along any axis: local")

@@ -19,6 +19,7 @@ from catad import errors
 from catad.category.terms import D
 from catad.equations.ode.explicit import size_for
 from catad.equations.ode.method import Leaves, Method, Slopes
+from catad.equations.ode.trial import WithDerivative
 from catad.traced.function import function_term
 from catad.vector.loops.converged import WhereConverged
 from catad.vector.stop_gradient import stop_gradient
@@ -94,6 +95,13 @@ def adaptive(method: Method, slopes: Slopes, own: Adaptive, m: int) -> D:
     end_of = WhereConverged(errors.integration_failed)
     limit = float(own.max_steps)
 
+    def step(t: Any, h: Any, y: Leaves, first: Leaves, carried: Any, args: Any) -> Any:
+        made = method.step(slopes, t, h, y, first, carried, args)
+        return made.error, made.end, made.slopes, made.carried, made.kept
+
+    tried = function_term(step)
+    taken_step = WithDerivative(tried)
+
     def solve(y0: Leaves, ts: Any, args: Any) -> Leaves:
         at = interval(ts)
         zero = ts[0] - stop_gradient(ts[0])  # with the derivative of the times
@@ -112,18 +120,18 @@ def adaptive(method: Method, slopes: Slopes, own: Adaptive, m: int) -> D:
             to_end = left <= 1.01 * size
             taken = chosen(to_end, left, size)
             h = taken * at.sign
-            made = method.step(slopes, t + zero, h, y, first, carried, args)
-            assert made.error is not None
-            error = stop_gradient(norm(made.error, y, made.end, own)).astype(ts.dtype)
+            made = tried(*stop_gradient((t, h, y, first, carried, args)))
+            error = stop_gradient(norm(made[0], y, made[1], own)).astype(ts.dtype)
             good = error <= 1.0
+            _, end, after, onwards, kept = taken_step((t + zero, chosen(good, h, 0.0 * t), y, first, carried, args), made)
             reached = chosen(to_end, at.end, t + h)
             begins[row], sizes[row] = t, h
             ends[row] = np.where(good, reached * at.sign, np.inf)
-            for kept, like in zip(rows, made.kept, strict=True):
-                for array, leaf in zip(kept, like, strict=True):
+            for arrays, like in zip(rows, kept, strict=True):
+                for array, leaf in zip(arrays, like, strict=True):
                     array[row] = leaf
             t = chosen(good, reached, t)
-            y, first, carried = chosen(good, (made.end, made.slopes, made.carried), (y, first, carried))
+            y, first, carried = chosen(good, (end, after, onwards), (y, first, carried))
             size = np.minimum(next_size(method, taken, error, last, good, before), own.max_step).astype(ts.dtype)
             stuck = (not good) & (0.1 * size <= tiny * np.abs(t))
             last, before = chosen(good, np.maximum(error, 1e-4), last).astype(ts.dtype), good

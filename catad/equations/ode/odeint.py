@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catad import errors, upward
+from catad import errors
 from catad.category.boxes import of_fields
+from catad.category.cache import cached
 from catad.category.cartesian import compose, cross, exl, exr, proj
 from catad.category.constructors import integer
 from catad.category.spaces import Product, Space, Tensor, flatten, rebuild
@@ -25,7 +26,8 @@ from catad.equations.ode.rosenbrock_tableaus import ROSENBROCK
 from catad.equations.ode.tableaus import TABLEAUS
 from catad.errors.places import here
 from catad.front.closure_conversion import Given, closed, of_both
-from catad.front.specialise import form_at, function_of, specialised
+from catad.front.specialise import at_space, form_at, function_of, specialised
+from catad.traced.function import function_term
 from catad.traced.signature import Form
 from catad.values.trees import LEAF, Tree
 from catad.vector.loops.converged import WhereConverged
@@ -71,7 +73,7 @@ class Times(D):
     """The times, which are there where they are sorted."""
 
     def lay_out(self, b: Builder, ts: Wires) -> Any:
-        return (yield upward.function_term(_sorted), ts)
+        return (yield function_term(_sorted), ts)
 
 
 def _sorted(ts: Any) -> Any:
@@ -90,7 +92,7 @@ class OdeInt(D):
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         dom = b.space(x)
-        settled = upward.at_space(self, dom)
+        settled = at_space(self, dom)
         if settled is not self:
             return (yield settled, x)
         if not isinstance(dom, Product) or len(dom.factors) < 2:
@@ -110,11 +112,11 @@ class OdeInt(D):
         whole = rebuild(unknown, [Tensor((m, *leaf.shape), leaf.dtype) for leaf in unknown.leaves], Product)
         start = tuple(flatten(y0))
         if m == 1:
-            return rebuild(whole, flatten((yield upward.function_term(_as_rows), start)))
+            return rebuild(whole, flatten((yield function_term(_as_rows), start)))
         ts = yield Times(), ts
-        integrator = self.options.integrator(Slopes(f, place), m)
+        at = b.space((start, ts, tuple(args)))
+        integrator = cached(self, ("integrator", at), lambda: self.options.integrator(Slopes(f, place), m))
         if self.options.memory is not None:
-            at = b.space((start, ts, tuple(args)))
             rooms = [self.options.memory if loop.depth == 0 else None for loop in loops_of(integrator, at)]
             integrator = Roomed(integrator, tuple(rooms))
         found = yield integrator, (start, ts, tuple(args))
@@ -134,6 +136,10 @@ def _as_rows(leaves: Any) -> Any:
     return tuple([leaf[None] for leaf in leaves])
 
 
+def _stacked(times: Any) -> Any:
+    return np.stack(times)
+
+
 def _place(dom: Product) -> Product:
     """The space of (t, y, *args) from that of (y0, ts, *args)."""
     return Product((Tensor((), dom.factors[1].leaves[0].dtype), dom.factors[0], *dom.factors[2:]))
@@ -142,8 +148,14 @@ def _place(dom: Product) -> Product:
 @specialised.register
 def _(term: OdeInt, form: Form, dom: Space) -> tuple[D, Tree | None]:
     given = form.args
-    if not isinstance(dom, Product) or len(dom.factors) < 2 or form.dynamic[:2] != [0, 1] or len(dom.factors[1].leaves) != 1:
+    if not isinstance(dom, Product) or len(dom.factors) < 2 or form.dynamic[:2] != [0, 1]:
         return term, None
+    times = dom.factors[1]
+    if isinstance(times, Product) and times.leaves and not any(leaf.shape for leaf in times.leaves):  # a list of numbers
+        dtype = np.result_type(*[leaf.dtype for leaf in times.leaves])
+        one = Product((dom.factors[0], Tensor((len(times.leaves),), dtype), *dom.factors[2:]))
+        made, tree = specialised(term, Form((given[0], LEAF, *given[2:]), form.kwargs), one)
+        return compose(cross(Id(), function_term(_stacked), *[Id() for _ in dom.factors[2:]]), made), tree
     whole = [rebuild(part, [_floating(leaf) for leaf in part.leaves], Product) for part in dom.factors[:2]]
     own = Product((*whole, *dom.factors[2:]))
     if own != dom:
@@ -216,5 +228,5 @@ def _positive(name: str, value: Any) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not value > 0:
-        raise errors.ArgumentError(errors.not_positive(name, value))
+        raise errors.ArgumentError(errors.must_be_positive(name, value))
     return float(value)

@@ -25,19 +25,31 @@ from catad.category.cartesian import compose, cross
 from catad.category.constant import const
 from catad.category.spaces import Product, Space, flatten, rebuild
 from catad.category.terms import D, Id
-from catad.category.wiring import Builder
+from catad.category.wiring import Builder, wire
 from catad.derivative.functors import as_chain, fused, linear_graph
 from catad.equations.implicit import planned
 from catad.equations.ode.explicit import size_for
 from catad.equations.ode.method import Leaves, Method, Slopes, Step
 from catad.equations.ode.rosenbrock_tableaus import RosenbrockTableau
 from catad.linear.families.shifted import inverse_on
+from catad.linear.solving.lenient import made_lenient
 from catad.linear.structure import Structure, scale_by
 from catad.support.lru import remembered
 from catad.vector.pointwise.operators import astype
 
 if TYPE_CHECKING:
     from catad.category.wiring import Wire, Wires
+
+
+@of_fields
+class Lenient(D):
+    """What another morphism gives, with NaN for what cannot be solved: such a step is not accepted."""
+
+    f: D
+
+    def lay_out(self, b: Builder, x: Wires) -> Any:
+        wiring = wire(self.f, b.space(x))
+        return rebuild(wiring.cod, b.inline(made_lenient(wiring), flatten(x)))
 
 
 @of_fields
@@ -75,15 +87,16 @@ def _factorised(
     _, by_t, own = linear_graph(b, wiring, point, (0,))
     moved = by_t.apply(b, own, [b.apply(const(np.ones((), t.dtype)), ())])
     jacobian = planned(as_chain(by_y))
-    inverse, factors = inverse_on(b, jacobian.result, b.inline(jacobian.wiring, slots), scale_by(h, gamma))
+    inverse, factors = inverse_on(b, jacobian.result, b.inline(jacobian.wiring, slots), scale_by(h, gamma), often=True)
     return values, moved, inverse, factors
 
 
 class System(NamedTuple):
-    """What solves for the stages: `factors`, whose slots `inverse` takes; and the leaves that f_t has."""
+    """What solves for the stages: `factors`, whose slots `solve` takes; `inverse` is W^-1, `moving` are the leaves of f_t."""
 
-    factors: Factorised
-    inverse: Applied
+    factors: D
+    solve: D
+    inverse: Structure
     moving: tuple[int, ...]
 
 
@@ -98,7 +111,7 @@ def system(f: D, dom: Space, gamma: float) -> System:
     b = Builder()
     _, moved, inverse, _ = _factorised(b, own, gamma, b.inputs(Product((dom, dom.leaves[0]))))
     moving = tuple([k for k, wire in enumerate(moved) if wire is not None])
-    return System(Factorised(own, gamma), Applied(inverse), moving)
+    return System(Lenient(Factorised(own, gamma)), Lenient(Applied(inverse)), inverse, moving)
 
 
 @dataclass(frozen=True)
@@ -130,7 +143,7 @@ class Rosenbrock(Method):
             right = summed(own.before[i], stages, [size_for(h, value) * value for value in values])
             if own.d[i]:
                 right = tuple([_moved(own.d[i], h, x, by_time.get(k)) for k, x in enumerate(right)])
-            stages.append(tuple(parts.inverse(slots, tuple([own.gamma * x for x in right]))))
+            stages.append(tuple(parts.solve(slots, tuple([own.gamma * x for x in right]))))
         end = summed(own.m, stages, y)
         kept = (y, end, *[summed(numbers, stages) for numbers in own.dense])
         return Step(end, slopes(t + h, end, args), summed(own.e, stages), kept)

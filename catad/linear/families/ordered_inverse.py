@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from catad.linear.families.block import chain, grid
 from catad.linear.families.contract import zeros
 from catad.linear.families.delta import delta
 from catad.linear.families.gather import Gather, Gathered, rows_of
-from catad.linear.families.inverse import Factor, Inverse
+from catad.linear.families.inverse import Factor, Inverse, stacked
 from catad.linear.families.reindex import Reindex, Reshape, axis, reshaped
 from catad.linear.matrix.materialise import matrix_on, seeds_on
 from catad.linear.solving.ordering import Order, has_gaps, order_of, stacked_size
@@ -35,6 +35,12 @@ from catad.values.arrays import Array
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
+
+def widths_of(kind: str) -> tuple[int, int]:
+    """The numbers of diagonals below and above the main one of a kind of bands."""
+    lower, upper = [int(number) for number in kind.split()[1:]] or (1, 1)
+    return lower, upper
+
 
 Slots = Callable[["Builder", Sequence["Wire"]], "Sequence[Wire]"]
 
@@ -47,24 +53,69 @@ class Inverted(NamedTuple):
 
 
 def inverse_by_order(of: Structure, order: Order) -> Inverted:
-    """The inverse by factors of an order's kind. Slots: two index arrays where unknowns are moved, those of the map, factors."""
+    """The inverse by factors of an order's kind. Slots: two index arrays where unknowns are moved, those of the map, factors.
+
+    What is returned holds no array: the order is asked for again where slots are laid out.
+    """
     n, dtype = of.rows, widest(*of.dom, *of.cod)
     shape = stacked_size(order, n)
     into, out = [_flattened(leaves, dtype) for leaves in (of.cod, of.dom)]
     index = () if order.at is None or order.place is None else tuple([Tensor(a.shape, a.dtype) for a in (order.at, order.place)])
     there, back = (_moved(n, shape, index, dtype, 0), _moved(n, shape, index, dtype, 1)) if index else ([], [])
-    k = len(index)
+    k, kind = len(index), order.kind
     own = tuple(range(k, k + len(of.slots)))
     inner = chain([*back, (out.T, ()), (of, own), (into, ()), *there])
-    inverse = Inverse(inner, order.kind)
+    inverse = Inverse(inner, kind)
     given = tuple(range(len(inverse.slots)))
     whole = chain([(into, ()), *there, (inverse, given), *back, (out.T, ())])
 
     def slots(b: Builder, wires: Sequence[Wire]) -> Sequence[Wire]:
-        arrays = [b.apply(const(a), ()) for a in (order.at, order.place)] if index else []
-        return [*arrays, *wires, *b.add(Factor(order.kind), entries_on(b, of, wires, order))]
+        found = order_of(of)
+        assert found is not None
+        arrays = [b.apply(const(a), ()) for a in (found.at, found.place) if a is not None]
+        return [*arrays, *wires, *b.add(Factor(kind), entries_on(b, of, wires, found))]
 
     return Inverted(whole, slots)
+
+
+def inverse_of_entries(of: Structure, order: Order) -> Inverted:
+    """The same where a slot is the array of the entries: where much is solved, what changes the array is added up."""
+    n, dtype = of.rows, widest(*of.dom, *of.cod)
+    shape = stacked_size(order, n)
+    into, out = [_flattened(leaves, dtype) for leaves in (of.cod, of.dom)]
+    index = () if order.at is None or order.place is None else tuple([Tensor(a.shape, a.dtype) for a in (order.at, order.place)])
+    there, back = (_moved(n, shape, index, dtype, 0), _moved(n, shape, index, dtype, 1)) if index else ([], [])
+    band = order.kind != "general"
+    lower, upper = widths_of(order.kind) if band else (0, 0)
+    at = _rows_of_band(n, lower, upper) if band else None
+    inner = stacked(Tensor((*shape, shape[-1]), dtype), ()) if at is None else _band_of(at, dtype)
+    inverse = Inverse(inner, order.kind)
+    k = len(index)
+    given = tuple(range(k, k + len(inverse.slots)))
+    whole = chain([(into, ()), *there, (inverse, given), *back, (out.T, ())])
+
+    def slots(b: Builder, wires: Sequence[Wire]) -> Sequence[Wire]:
+        arrays = [b.apply(const(a), ()) for a in (order.at, order.place)] if index else []
+        entries = entries_on(b, of, wires, order)
+        own = [entries] if at is None else [entries, b.apply(const(at), ())]
+        return [*arrays, *own, *b.add(Factor(order.kind), entries)]
+
+    return Inverted(whole, slots)
+
+
+def _rows_of_band(n: int, lower: int, upper: int) -> Array:
+    """The row of each number of a band (w, n), and n outside of the matrix."""
+    rows = np.arange(n) + np.arange(-upper, lower + 1)[:, None]
+    return np.where((rows >= 0) & (rows < n), rows, n).astype(np.int32)
+
+
+def _band_of(rows: Array, dtype: np.dtype[Any]) -> Structure:
+    """The matrix of a band in the first slot: each column times a number, at the rows in the second."""
+    w, n = rows.shape
+    spread = delta((0, 1), (1,), None, (w, n), dtype, dtype)
+    times = delta((0, 1), (0, 1), (0, 1), (w, n), dtype, dtype, dtype)
+    added = Gather(rows_of((n,), (w, n)), None, rows.dtype, dtype, dtype, None).T
+    return chain([(spread, ()), (times, (0,)), (added, (1,))])
 
 
 # -- orders of unknowns

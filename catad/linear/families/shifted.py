@@ -12,21 +12,26 @@ from typing import TYPE_CHECKING
 from catad.category.spaces import Tensor
 from catad.linear.families.block import assemble, chain, diagonal_block, total
 from catad.linear.families.delta import Delta, delta
+from catad.linear.families.inverse import Inverse
 from catad.linear.families.inverses import inverse_of
+from catad.linear.families.ordered_inverse import Inverted, inverse_of_entries
 from catad.linear.products import multiply
+from catad.linear.solving.ordering import order_of
 from catad.linear.structure import Structure, apart
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder, Wire
 
+ARRAY = 2  # a band has at most so many times as many numbers as the slots of the map
 OnWires = tuple[Structure, list["Wire"]]  # a map, and the wires of its slots
 
 
-def inverse_on(b: Builder, of: Structure, slots: Sequence[Wire], shift: Wire | None = None) -> OnWires:
+def inverse_on(b: Builder, of: Structure, slots: Sequence[Wire], shift: Wire | None = None, often: bool = False) -> OnWires:
     """The inverse of a square map with these wires in its slots, or of 1 - c of it, c being the wire `shift` of one number.
 
     The map goes from leaves to as many of the same shapes. The factors are made by boxes that are added here, once for all
-    that is solved with the result and its transpose.
+    that is solved with the result and its transpose. Where much is solved with it, which `often` says, a dense matrix or a band
+    is an array of its own, if it is not much larger than the slots: its derivative is pulled back once for all solutions.
 
     >>> import catad as ct, numpy as np
     >>> from catad.category.wiring import Builder
@@ -38,7 +43,17 @@ def inverse_on(b: Builder, of: Structure, slots: Sequence[Wire], shift: Wire | N
     """
     of, wires = (of, list(slots)) if shift is None else shifted_on(b, of, slots, shift)
     found = inverse_of(of)
+    if often and any(isinstance(part, Inverse) and part.factored for part, _ in found.structure.series):
+        found = _of_entries(of) or found
     return found.structure, list(found.slots(b, wires))
+
+
+def _of_entries(of: Structure) -> Inverted | None:
+    order = order_of(of)
+    if order is None or order.kind == "diagonal":
+        return None
+    small = order.kind == "general" or (order.read is not None and order.read.size <= ARRAY * of.stored)
+    return inverse_of_entries(of, order) if small else None
 
 
 def shifted_on(b: Builder, of: Structure, slots: Sequence[Wire], shift: Wire) -> OnWires:

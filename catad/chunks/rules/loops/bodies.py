@@ -14,7 +14,7 @@ from catad.category.wiring import Builder, Wiring
 from catad.chunks.laid import Laid, laid
 from catad.chunks.parts import Parts, cut_like, ranges_of
 from catad.chunks.plan import Plan
-from catad.chunks.regions import Node, made_by, node_of, reached
+from catad.chunks.regions import Node, facts_along, made_by, node_of, reached
 from catad.chunks.rules.table import plan_of
 from catad.chunks.wires import Again, Argument, Chunked, Joined, Local, Read, seen_from
 
@@ -179,20 +179,13 @@ class Inner:
         numbers: list[tuple[int, ...]] = []
         first: list[tuple[int, ...]] = []
         for d in range(len(self.grid)):
-            facts = [self._facts(d, c) for c in range(len(self.grid[d]))]
+            along = facts_along(self.nodes, d)
+            facts: list[Hashable] = [tuple([own[c] for own in along]) for c in range(len(self.grid[d]))]
             seen: dict[Hashable, int] = {}
             numbers.append(tuple([seen.setdefault(fact, len(seen)) for fact in facts]))
             first.append(tuple([facts.index(fact) for fact in seen]))
         offsets = [(node.dims[d], each) for node in self.nodes for d, each in node.box.offsets]
         return Layout(self, tuple(numbers), tuple(first), tuple(offsets))
-
-    def _facts(self, d: int, c: int) -> Hashable:
-        facts: list[Hashable] = []
-        for node in self.nodes:
-            for own, sizes, notes in zip(node.dims, node.box.grid, node.box.notes, strict=True):
-                if own == d:
-                    facts += [sizes[c], None if notes is None else notes[c]]
-        return tuple(facts)
 
 
 class Layout(NamedTuple):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from catad import errors
 from catad.category.spaces import Tensor
-from catad.chunks.parts import Parts, Ranges, Sizes, Window, blocks_of, bounds, in_order, ranges_of
+from catad.chunks.parts import Parts, Ranges, Sizes, Window, blocks_of, bounds, cut_axes
 from catad.chunks.plan import Plan, Whole
 from catad.chunks.regions import Node
 from catad.chunks.rules.loops.after_steps import ForAllSteps, Frontier
@@ -198,12 +198,6 @@ class Steps:
         made = box.result(Tensor((1, *x.shape), x.space.dtype), (None, *dims), ((1,), *x.parts))
         self.plan.steps[made] = x
         return made
-
-
-def cut_axes(parts: Parts) -> tuple[list[int | None], tuple[Sizes, ...]]:
-    """A dimension for each cut axis, and their sizes, in the order in which `Plan.labelled` has them."""
-    order = in_order({k: ranges_of(sizes) for k, sizes in enumerate(parts) if len(sizes) > 1})
-    return [order.index(k) if k in order else None for k in range(len(parts))], tuple([parts[k] for k in order])
 
 
 def _first(b: Builder, wires: list[Wire], at: At) -> Sequence[Wire]:

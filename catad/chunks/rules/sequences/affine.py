@@ -2,57 +2,20 @@
 
 An element has the entries of A that are not 0 or 1 by structure in all products of links, and then b, for each copy. With
 resets the first number of an element tells that the state is forgotten, and then A means nothing.
-
-Products of links may leave the range of floats although no state does. So there are maps in a longer range, too: an integer k
-stands before the entries of A, which count 2**k times as much, and the largest of these is from 1/2 to 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from catad import scalar
-from catad.category.boxes import box
-from catad.category.spaces import Tensor
-from catad.category.terms import D
-from catad.chunks.rules.table import WHOLE
 from catad.linear.families.recurrence import ONE, ZERO, Grid
 from catad.scalar import Function, Node, apply, const, param
 from catad.support.lru import remembered
 from catad.vector.folds.monoid import Monoid
-from catad.vector.folds.shortcut import Formula, Read, Shortcut
 
 _ADD = Monoid(Function.make(2, [apply("add", param(0), param(1))], None, (None, None)), (0.0,), None)
-_SAME = Function.make(1, [param(0)])
-
-
-@box
-class OrLonger(Shortcut):
-    """(the arguments of a term, a number, 0 where that is finite) to that number; or else to what the term says."""
-
-    term: D
-    own_arity: int
-    helpers = 2
-    condition = "number"
-
-    @property
-    def arity(self) -> int:
-        return self.own_arity + 2
-
-    @property
-    def decomposition(self) -> D:
-        return self.term
-
-    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return ins[-2:-1]
-
-    def formula(self, ins: tuple[Tensor, ...]) -> Formula | None:
-        shape = ins[-2].shape
-        return Formula(_SAME, (Read(len(ins) - 2, tuple(range(len(shape)))),), shape)
-
-
-WHOLE[OrLonger] = "it is a part of plans"
 
 
 @remembered
@@ -112,16 +75,14 @@ class Maps(NamedTuple):
             for r in range(d)
         ]
 
-    def after(
-        self, second: Sequence[Node], first: Sequence[Node], scaled: Callable[[Node], Node] = lambda node: node
-    ) -> list[Node]:
-        """The map that does what one does and then what another does; `scaled` makes its links of the numbers of the second."""
+    def after(self, second: Sequence[Node], first: Sequence[Node]) -> list[Node]:
+        """The map that does what one does and then what another does."""
         d = range(len(self.grid))
         made = []
         for r, c in self.entries:
             there = [k for k in d if self.grid[r][k] != ZERO and self.grid[k][c] != ZERO]
             made.append(_sum([(self.link(r, k, second), self.link(k, c, first)) for k in there]))
-        moved = [scaled(node) for node in self.applied(second, first[self.first :])]
+        moved = self.applied(second, first[self.first :])
         total = [apply("add", a, own) for a, own in zip(moved, second[self.first :], strict=True)]
         if not self.reset:
             return [*made, *total]
@@ -147,38 +108,4 @@ def composition(maps: Maps, reverse: bool) -> Monoid:
     neutral = [*([False] if maps.reset else []), *[float(r == c) for r, c in maps.entries], *[0.0] * (w - maps.first)]
     tree = None if w == 1 else (None,) * w
     op = Function.make(2 * w, outputs, tree, (tree, tree), "affine maps, one after the other")
-    return Monoid(op, tuple(neutral), tree, None, 0, _ADD)
-
-
-def wider(maps: Maps) -> Maps:
-    """The same maps with a number for each entry that is not 0 by structure, as they are in a longer range."""
-    numbers = iter(range(len(maps.grid) ** 2))
-    grid = tuple([tuple([e if e == ZERO else next(numbers) for e in row]) for row in maps.grid])
-    return Maps(grid, maps.copies, maps.reset)
-
-
-def normal(k: Node, links: Sequence[Node]) -> list[Node]:
-    """Entries with their power of 2, such that the largest one is from 1/2 to 1."""
-    most = apply("abs", links[0])
-    for node in links[1:]:
-        most = apply("maximum", most, apply("abs", node))
-    power = apply("exponent", most)
-    return [apply("add", k, power), *[apply("ldexp", node, apply("neg", power)) for node in links]]
-
-
-@remembered
-def long_composition(maps: Maps, reverse: bool) -> Monoid:
-    """The monoid of `composition` in a longer range, of `wider` maps: k stands after the truth value of a reset."""
-    at, w = int(maps.reset), maps.width + 1
-    left, right = [param(k) for k in range(w)], [param(w + k) for k in range(w)]
-    second, first = (left, right) if reverse else (right, left)
-    powers = second[at], first[at]
-    second, first = ([*x[:at], *x[at + 1 :]] for x in (second, first))
-    made = maps.after(second, first, lambda node: apply("ldexp", node, powers[0]))
-    links = normal(apply("add", *powers), made[at : maps.first])
-    outputs = [*made[:at], *links, *made[maps.first :]]
-    ones = [float(r == c) for r, c in maps.entries]
-    neutral = [*([False] if maps.reset else []), 0, *ones, *[0.0] * (maps.width - maps.first)]
-    tree = (None,) * w
-    op = Function.make(2 * w, outputs, tree, (tree, tree), "affine maps in a longer range, one after the other")
     return Monoid(op, tuple(neutral), tree, None, 0, _ADD)

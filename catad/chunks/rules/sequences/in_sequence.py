@@ -8,6 +8,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catad.category.spaces import Tensor
+from catad.category.wiring import Wire
 from catad.chunks.parts import Ranges, Sizes, Window, blocks_of, in_order, ranges_of
 from catad.chunks.plan import Labels, Plan, parts_within
 from catad.chunks.rules.moves import backwards, remembering
@@ -16,12 +17,13 @@ from catad.linear.families.reindex import StridedCopy, along, moved_along, resha
 from catad.linear.families.reindex import axis as ap
 from catad.scalar import apply, const, param
 from catad.vector.pointwise.generate import Iota
-from catad.vector.pointwise.map import mapped
+from catad.vector.pointwise.map import Map, mapped
 from catad.vector.shapes.shape import Concatenate
 from catad.vector.shapes.split import piece
 
 if TYPE_CHECKING:
-    from catad.category.wiring import Builder, Wire
+    from catad.category.wiring import Builder
+    from catad.vector.folds.monoid import Monoid
 
 
 class Here(NamedTuple):
@@ -131,11 +133,13 @@ def one_later(
     sizes: Sizes,
     state: LayStates,
     reverse: bool = False,
+    extremum: Monoid | None = None,
 ) -> None:
     """Note that each block of some states, moved one step later, begins with the state that the block has started from.
 
     `state` makes this of what stands before a block. So nothing is read of the block before. With `reverse` the steps go from the
-    end to the start, and it is the flipped states that are moved.
+    end to the start, and it is the flipped states that are moved. Where states are an `extremum` so far, what stands before a
+    block is joined with all of them once more, which changes the first one alone.
     """
     labels = tuple(range(states[0].ndim))
     rest = (axis, *labels[:axis], *labels[axis + 1 :])
@@ -149,8 +153,13 @@ def one_later(
         def lay(b: Builder, wires: list[Wire], before: list[Wire], here: Here) -> Sequence[Wire]:
             m = here.sizes[axis]
             step = ap(m, m, 1, 1, 0, 1, m - 1) if reverse else ap(m, m, 0, 1, 1, 1, m - 1)
-            own = [moved_along(b, wires[0], axis, step, move.fill)] if m else wires
-            return at_end(b, own, [state(b, before)[k]], axis, reverse) if here.note and m else own
+            if not m or not here.note:
+                return [moved_along(b, wires[0], axis, step, move.fill)] if m else wires
+            first = state(b, before)[k]
+            if extremum is None:
+                return at_end(b, [moved_along(b, wires[0], axis, step, move.fill)], [first], axis, reverse)
+            own = moved_along(b, _joined_with(b, wires[0], first), axis, step, extremum.neutral[0])
+            return mapped(b, list(extremum.op.outputs), [first, own])
 
         given, made = [(states[k], labels)], [(states[k].space, labels)]
         notes = follows(sizes, reverse)
@@ -161,6 +170,14 @@ def one_later(
         plan.moved[backwards(plan, x, axis) if reverse else x] = partial(moved_later, k=k)
         if not reverse:
             x.again = x.recut = _ranges_before(plan, x, axis, carried, state, k)
+
+
+def _joined_with(b: Builder, x: Wire, first: Wire) -> Wire:
+    """What a wire has been joined with to make another, where that was done here; else the other."""
+    made = next((box for box in reversed(b.boxes) if x.number in box.outs), None)
+    if made is None or not isinstance(made.primitive, Map) or len(made.ins) != 2 or made.ins[0] != first.number:
+        return x
+    return Wire(b, made.ins[1], b.spaces[made.ins[1]])
 
 
 def _ranges_before(plan: Plan, x: Chunked, axis: int, carried: Sequence[Chunked], state: LayStates, number: int) -> Again:

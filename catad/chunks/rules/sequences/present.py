@@ -31,10 +31,8 @@ LAST = Monoid(_of_number(scalar.param(1)), (0,), None)
 
 PLUS = Monoid(_of_number(scalar.apply("add", scalar.param(0), scalar.param(1))), (0,), None)
 GREATEST = Monoid(_of_number(scalar.apply("maximum", scalar.param(0), scalar.param(1))), (-1,), None)
-"""The operators of sums, and of positions that are -1 where there are none."""
-
-
-_THERE = Monoid(_of_number(scalar.apply("or", scalar.param(0), scalar.param(1))), (False,), None)
+THERE = Monoid(_of_number(scalar.apply("or", scalar.param(0), scalar.param(1))), (False,), None)
+"""The operators of sums, of positions that are -1 where there are none, and of whether anything is there."""
 
 
 @remembered
@@ -52,7 +50,7 @@ def present(monoid: Monoid) -> Monoid:
     tree = (*[None] * d, None)
     outputs.append(scalar.apply("or", first, second))
     op = Function.make(2 * d + 2, outputs, tree, (tree, tree), f"{monoid.op.name or 'op'} of what is there")
-    return Monoid(op, (*monoid.neutral, False), tree, None, 0, _THERE)
+    return Monoid(op, (*monoid.neutral, False), tree, None, 0, THERE)
 
 
 def leaves_alone(monoid: Monoid) -> bool:

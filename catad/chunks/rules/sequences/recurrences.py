@@ -4,12 +4,12 @@
     s_{i-1} = A_i s_i + b_{i-1}            backwards it maps c_q = A_q s_q to c_p: its maps c -> A_i (c + b_i) composed
 
 Both ways a block needs its own links alone, and nothing of its neighbours but the state. This is added to the first b of a
-block, in the order of the steps, while it is read.
+block, in the order of the steps, while it is read; where all links are 1, to each state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,16 +18,18 @@ import numpy as np
 
 from catad import scalar
 from catad.category.boxes import of_fields
+from catad.category.cartesian import compose, proj
 from catad.category.constant import const
 from catad.category.spaces import Tensor
 from catad.category.terms import D
 from catad.category.wiring import share
-from catad.chunks.plan import Labels, LayLabelled, Plan
+from catad.chunks.plan import Labels, Plan
 from catad.chunks.rules.folds import fold_first
 from catad.chunks.rules.moves import backwards
-from catad.chunks.rules.sequences.affine import Maps, OrLonger, closed, composition, long_composition, normal, wider
+from catad.chunks.rules.sequences.affine import Maps, closed, composition
 from catad.chunks.rules.sequences.in_sequence import Here, at_end, block_sizes, end_of, follows, in_sequence, one_later
 from catad.chunks.rules.sequences.scans import joins, prefixes, suffixes
+from catad.chunks.rules.sequences.wide import Totals, in_floats, in_range, long_fold, longer_of, pairs_of
 from catad.chunks.rules.table import rule
 from catad.chunks.wires import Chunked
 from catad.linear.families.contract import repeated
@@ -70,14 +72,22 @@ def recurred_in_blocks(plan: Plan, primitive: Recurred, ins: Sequence[Chunked], 
         return plan.labelled("recurrence", given, results, lambda b, wires, sizes: b.add(primitive, *wires), whole=[axis])[0]
     before = states_before(plan, primitive, given, outs)
     rest = (axis, *labels[:axis], *labels[axis + 1 :])
+    sums = primitive.grid == _SUM and not primitive.reset
 
     def state(b: Builder, carried: list[Wire]) -> Sequence[Wire]:
-        return [cast(w, outs[0].dtype) for w in carried]
+        return in_floats(b, carried, [x.dtype for x in outs])
 
     def lay(b: Builder, wires: list[Wire], carried: list[Wire], here: Here) -> Sequence[Wire]:
-        if here.note and here.sizes[axis]:
-            wires = from_state(b, primitive, wires, state(b, carried))
-        return b.add(primitive, *wires)
+        if not here.note or not here.sizes[axis]:
+            return b.add(primitive, *wires)
+        before = state(b, carried)
+        if not sums:
+            return b.add(primitive, *from_state(b, primitive, wires, before))
+        made = b.add(primitive, *wires)
+        found = [mapped(b, [apply("add", param(0), param(1))], [s, w])[0] for s, w in zip(before, made, strict=True)]
+        last, args = [end_of(b, w, axis, not primitive.reverse) for w in made], [*before, *wires]
+        terms = [compose(RecurredFrom(primitive, len(before)), proj(k)) for k in range(len(found))]
+        return [in_range(b, w, end, term, args) for w, end, term in zip(found, last, terms, strict=True)]
 
     own = [(x, rest) for x in before]
     made = in_sequence(plan, "recurrence", given, results, axis, lay, own, follows(sizes, primitive.reverse))
@@ -89,68 +99,59 @@ def recurred_in_blocks(plan: Plan, primitive: Recurred, ins: Sequence[Chunked], 
 def states_before(
     plan: Plan, primitive: Recurred, given: Sequence[tuple[Chunked, Labels]], outs: Sequence[Tensor]
 ) -> list[Chunked]:
-    """The state that each block starts from, one for each component of each copy; axis 0 counts the blocks."""
+    """The state that each block starts from, one for each component of each copy; axis 0 counts the blocks.
+
+    Floats are those of the longer range.
+    """
     axis, labels = primitive.axis, tuple(range(outs[0].ndim))
     rest = (*labels[:axis], *labels[axis + 1 :])
     maps = Maps(closed(primitive.grid), primitive.copies, primitive.reset)
-    plain = not maps.entries and not maps.reset
-    shape = [outs[0].shape[k] for k in rest]
-    flags = [np.dtype(np.bool_)] * maps.reset
-    if plain:
-        dtypes = [x.dtype for x in outs]
-        lay: LayLabelled = lambda b, wires, sizes: [summed(b, cast(w, outs[0].dtype), (axis,)) for w in wires]  # noqa: E731
-    else:
-        dtypes = [*flags, np.dtype(np.int64), *[np.dtype(np.float64)] * (wider(maps).width - maps.reset)]
-        lay = lambda b, wires, sizes: block_map(b, primitive, maps, wires)  # noqa: E731
-    op, forward = (composition(maps, way) if plain else long_composition(wider(maps), way) for way in (primitive.reverse, False))
-    totals, _ = plan.labelled("affine map of blocks", given, [(Tensor(shape, dtype), rest) for dtype in dtypes], lay)
+    op, forward = (composition(maps, way) for way in (primitive.reverse, False))
+    dtypes = [*[np.dtype(np.bool_)] * maps.reset, *[outs[0].dtype] * (maps.width - maps.reset)]
+    longer = outs[0].is_float
+
+    def lay(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
+        return block_map(b, primitive, maps, wires, longer)
+
+    spaces = [Tensor([outs[0].shape[k] for k in rest], dtype) for dtype in (pairs_of(dtypes) if longer else dtypes)]
+    totals, _ = plan.labelled("affine map of blocks", given, [(space, rest) for space in spaces], lay)
+    if longer:
+        op, forward = longer_of(op, dtypes), longer_of(forward, dtypes)
     fold, join = partial(fold_first, op), partial(joins, op)
     scan = partial(suffixes, forward, 0) if primitive.reverse else partial(prefixes, op, 0)
     made = plan.before_each("states before blocks", totals, fold, scan, join, primitive.reverse)
-    return made[len(made) - len(outs) :]
+    return made[len(made) - (1 + longer) * len(outs) :]
 
 
-def block_map(b: Builder, primitive: Recurred, maps: Maps, wires: Sequence[Wire]) -> list[Wire]:
-    """What the steps of a block do to the state, in a longer range than that of floats.
-
-    They are composed as they are, and only if that leads to infinity or NaN, in the longer range.
-    """
-    dtype = wires[-1].dtype
-    plain = b.add(Fold(composition(maps, primitive.reverse), primitive.axis), *elements(b, primitive, maps, wires, dtype))
-    flags, numbers = list(plain[: maps.reset]), [cast(w, np.dtype(np.float64)) for w in plain[maps.reset :]]
-    lost: Node = scalar.const(0.0)
-    for k in range(len(numbers)):
-        term = apply("mul", param(k), scalar.const(0.0))
-        if maps.reset and k < len(maps.entries):  # links before a reset mean nothing
-            term = apply("select", param(len(numbers)), scalar.const(0.0), term)
-        lost = apply("add", lost, term)
-    (helper,) = mapped(b, [lost], [*numbers, *flags])
-    known = dict(zip(maps.entries, numbers, strict=False))
-    (one,) = mapped(b, [apply("add", param(0), scalar.const(1.0))], [helper])
-    (power,) = mapped(b, [scalar.cast(np.int64, param(0))], [helper])
-    found = [power, *[known.get(at, one) for at in wider(maps).entries], *numbers[len(maps.entries) :]]
-    first = len(flags)
-    exact = [OrLonger(one_term(LongMap, primitive, first + k), len(wires)) for k in range(len(found))]
-    return [*flags, *[b.add(own, *wires, w, helper)[0] for own, w in zip(exact, found, strict=True)]]
+def block_map(b: Builder, primitive: Recurred, maps: Maps, wires: Sequence[Wire], longer: bool) -> Sequence[Wire]:
+    """What the steps of a block do to the state."""
+    own, op = elements(b, primitive, maps, wires, wires[-1].dtype), composition(maps, primitive.reverse)
+    if not maps.entries and not maps.reset:
+        plain: Sequence[Wire] = [summed(b, w, (primitive.axis,)) for w in wires]
+    else:
+        plain = b.add(Fold(op, primitive.axis), *own)
+    if not longer:
+        return plain
+    seen = list(plain)
+    if maps.reset:  # links before a reset mean nothing
+        known = apply("select", param(0), scalar.const(1.0), param(1))
+        seen[1 : maps.first] = [mapped(b, [known], [plain[0], w])[0] for w in plain[1 : maps.first]]
+    return Totals(plain, wires, partial(one_term, LongMap, primitive), own, seen, op, primitive.axis).in_range(b)
 
 
 @share
 @of_fields
 class LongMap(D):
-    """The arguments of a recurrence to one number of what its steps do to the state, in a longer range."""
+    """The arguments of a recurrence to one number of what its steps do to the state, in the longer range."""
 
     recurrence: Recurred
     which: int
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         own, wires = self.recurrence, x if isinstance(x, tuple) else (x,)
-        maps = wider(Maps(closed(own.grid), own.copies, own.reset))
-        dtype = np.dtype(np.float64)
-        wide = [w if own.links <= k < own.slots else cast(w, dtype) for k, w in enumerate(wires)]
-        numbers = elements(b, own, maps, wide, dtype)
-        links = normal(scalar.cast(np.int64, scalar.const(0)), [param(k) for k in range(len(maps.entries))])
-        numbers[own.reset : maps.first] = mapped(b, links, numbers[own.reset : maps.first])
-        return b.add(Fold(long_composition(maps, own.reverse), own.axis), *numbers)[self.which]
+        maps = Maps(closed(own.grid), own.copies, own.reset)
+        made = elements(b, own, maps, wires, wires[-1].dtype)
+        return long_fold(b, composition(maps, own.reverse), own.axis, made)[self.which]
 
 
 def elements(b: Builder, primitive: Recurred, maps: Maps, wires: Sequence[Wire], dtype: np.dtype[Any]) -> list[Wire]:
@@ -173,6 +174,19 @@ def _links_times(primitive: Recurred, states: Sequence[Node]) -> list[Node]:
     if not primitive.reset:
         return made
     return [apply("select", param(primitive.links), scalar.const(0.0), node) for node in made]
+
+
+@share
+@of_fields
+class RecurredFrom(D):
+    """(states, the arguments of a recurrence) to its states from these."""
+
+    recurred: Recurred
+    count: int
+
+    def lay_out(self, b: Builder, x: Wires) -> Any:
+        before, wires = x[: self.count], list(x[self.count :])
+        return b.add(self.recurred, *from_state(b, self.recurred, wires, before))
 
 
 def from_state(b: Builder, primitive: Recurred, wires: list[Wire], before: Sequence[Wire]) -> list[Wire]:

@@ -2,8 +2,10 @@
 
     s_i = op(s_{i-1}, x_i) within a block, from s_{-1} = op of all that stands before the block
 
-The first element of a block is joined with what stands before it while it is read. The first steps of the whole array are
-taken as they are, since a neutral element need not be neutral for NaN and zeros with signs.
+Where an operator is seen to be associative for all numbers, NaN among them, but for rounding, what stands before a block is
+joined with each result of a scan from nothing. Otherwise it is joined with the first element of the block while that is read.
+The first steps of the whole array are taken as they are, since a neutral element need not be neutral for NaN and zeros with
+signs.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import numpy as np
 
 from catad import scalar
 from catad.category.boxes import of_fields
+from catad.category.cartesian import proj
 from catad.category.spaces import Tensor
 from catad.category.terms import D
 from catad.category.wiring import share
@@ -23,17 +26,16 @@ from catad.chunks.plan import Labels, Plan
 from catad.chunks.rules.folds import fold_first
 from catad.chunks.rules.moves import backwards
 from catad.chunks.rules.pointwise import aligned
-from catad.chunks.rules.sequences.affine import Maps, OrLonger, long_composition, normal
 from catad.chunks.rules.sequences.in_sequence import Here, at_end, block_sizes, end_of, follows, in_sequence, one_later
+from catad.chunks.rules.sequences.present import leaves_alone
+from catad.chunks.rules.sequences.wide import LongFold, Totals, in_floats, in_range, is_wide, longer_of, pairs_of
 from catad.chunks.rules.table import rule
 from catad.chunks.wires import Chunked
 from catad.linear.families.contract import repeated
 from catad.linear.families.reindex import reshaped
-from catad.linear.structure import cast
-from catad.scalar import apply, const, param
+from catad.scalar import param
 from catad.vector.bins.sorted_bins import with_numbers
 from catad.vector.decomposed import one_term
-from catad.vector.folds.extended_range import TIMES
 from catad.vector.folds.fold import Fold
 from catad.vector.folds.monoid import Monoid
 from catad.vector.pointwise.map import mapped
@@ -71,29 +73,34 @@ def scanned_in_blocks(
 
     def run(b: Builder, wires: list[Wire], before: Sequence[Wire]) -> Sequence[Wire]:
         x = [turned(b, w, axis) for w in wires[:d]] if reverse else wires[:d]
-        x = joined_first(b, primitive.monoid, before, x, wires[d:], axis) if before else x
-        made = b.add(primitive, *x, *wires[d:])
+        later = is_associative(primitive.monoid, outs[0].dtype)
+        args = [*before, *x, *wires[d:]]
+        if not before or later:
+            made: Sequence[Wire] = b.add(primitive, *args[len(before) :])
+        else:
+            made = b.apply(ScannedFrom(primitive), tuple(args))
+        if before and later:
+            last = [end_of(b, w, axis, True) for w in made]
+            made = mapped(b, list(primitive.monoid.op.outputs), [*before, *made])
+            if d == 1:
+                made = [in_range(b, made[0], last[0], ScannedFrom(primitive) >> proj(0), args)]
         return [turned(b, w, axis) for w in made] if reverse else made
 
     if len(sizes) == 1:
         return plan.labelled("scan", given, results, lambda b, wires, sizes: run(b, wires, []), whole=[axis])[0]
-    product = scalar.recognise(primitive.monoid.op) == "mul" and outs[0].is_float
-    if product:
-        before = products_before(plan, axis, given, outs, reverse)
-    else:
-        before = folds_before(plan, primitive.monoid, axis, given, outs, reverse)
+    before = folds_before(plan, primitive.monoid, axis, given, outs, reverse)
+    longer = len(before) > d
 
     def state(b: Builder, carried: list[Wire]) -> Sequence[Wire]:
-        if not product:
-            return carried
-        return [cast(w, outs[0].dtype) for w in mapped(b, [apply("ldexp", param(1), param(0))], carried)]
+        return in_floats(b, carried, [space.dtype for space in outs]) if longer else carried
 
     def lay(b: Builder, wires: list[Wire], carried: list[Wire], here: Here) -> Sequence[Wire]:
         return run(b, wires, state(b, carried) if here.note and here.sizes[axis] else [])
 
     own = [(one, rest) for one in before]
     made = in_sequence(plan, "scan", given, results, axis, lay, own, follows(sizes, reverse))
-    one_later(plan, made, axis, before, sizes, state, reverse)
+    is_extremum = outs[0].is_float and scalar.recognise(primitive.monoid.op) != "mul" and leaves_alone(primitive.monoid)
+    one_later(plan, made, axis, before, sizes, state, reverse, primitive.monoid if is_extremum else None)
     return made
 
 
@@ -113,61 +120,33 @@ def folds_before(
 ) -> list[Chunked]:
     """The fold of what stands before each block along an axis, one for each number of an element; axis 0 counts the blocks.
 
-    With `reverse` it is what stands after each block, the last element first.
+    With `reverse` it is what stands after each block, the last element first. Where folds may leave the range of floats, the
+    numbers are those of the longer range.
     """
     free, d = monoid.free, monoid.width
     labels = tuple(range(outs[0].ndim))
     rest = (*labels[:axis], *labels[axis + 1 :])
     forward = with_numbers(monoid) if free else monoid
     total = forward.flipped if reverse else forward
+    dtypes = [*[x.space.dtype for x, _ in given[d:]], *[space.dtype for space in outs]]
+    longer = is_wide(forward, dtypes)
 
     def lay(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
         numbers = [_met(b, p, [sizes[k] for k in labels]) for p in wires[d:]]
-        folds = b.add(Fold(total, axis), *numbers, *wires[:d])
-        return [*[_met(b, p, [sizes[k] for k in labels], axis) for p in wires[d:]], *folds[free:]]
-
-    spaces = [Tensor([outs[0].shape[k] for k in rest], space.dtype) for space in [*[x.space for x, _ in given[d:]], *outs]]
-    totals, _ = plan.labelled("fold of blocks", given, [(space, rest) for space in spaces], lay)
-    scan = partial(suffixes if reverse else prefixes, forward, free)
-    return plan.before_each("scan of folds", totals, partial(fold_first, total), scan, partial(joins, total), reverse)[free:]
-
-
-def products_before(
-    plan: Plan, axis: int, given: Sequence[tuple[Chunked, Labels]], outs: Sequence[Tensor], reverse: bool
-) -> list[Chunked]:
-    """The product of what stands before each block, or after it: a power of 2 and a number.
-
-    So it leaves the range of floats only where it is a state.
-    """
-    rest = tuple([k for k in range(outs[0].ndim) if k != axis])
-
-    def lay(b: Builder, wires: list[Wire], sizes: Mapping[int, int]) -> Sequence[Wire]:
-        number = cast(b.add(Fold(TIMES, axis), *wires)[0], np.dtype(np.float64))
-        (helper,) = mapped(b, [apply("mul", param(0), const(0.0))], [number])
-        (power,) = mapped(b, [scalar.cast(np.int64, param(0))], [helper])
-        exact = [OrLonger(one_term(LongProduct, axis, k), 1) for k in range(2)]
-        return [b.add(own, *wires, w, helper)[0] for own, w in zip(exact, [power, number], strict=True)]
+        x = [*numbers, *wires[:d]]
+        folds = b.add(Fold(total, axis), *x)
+        plain = [*[_met(b, p, [sizes[k] for k in labels], axis) for p in wires[d:]], *folds[free:]]
+        made = Totals(plain, x, partial(one_term, LongFold, total, axis), wires[:d], folds[free:], total, axis)
+        return made.in_range(b) if longer else plain
 
     shape = [outs[0].shape[k] for k in rest]
-    totals, _ = plan.labelled("product of blocks", given, [(Tensor(shape, dtype), rest) for dtype in (np.int64, np.float64)], lay)
-    fold, scan = partial(fold_first, _PRODUCT), partial(suffixes if reverse else prefixes, _PRODUCT, 0)
-    return plan.before_each("scan of products", totals, fold, scan, partial(joins, _PRODUCT), reverse)
-
-
-@share
-@of_fields
-class LongProduct(D):
-    """Numbers to their product along an axis in a longer range than that of floats: its power of 2, or the number beside it."""
-
-    axis: int
-    which: int
-
-    def lay_out(self, b: Builder, x: Wires) -> Any:
-        numbers = mapped(b, normal(scalar.cast(np.int64, const(0)), [param(0)]), [cast(x, np.dtype(np.float64))])
-        return b.add(Fold(_PRODUCT, self.axis), *numbers)[self.which]
-
-
-_PRODUCT = long_composition(Maps(((0,),), 0, False), False)
+    spaces = [Tensor(shape, dtype) for dtype in (pairs_of(dtypes) if longer else dtypes)]
+    totals, _ = plan.labelled("fold of blocks", given, [(space, rest) for space in spaces], lay)
+    op, kept = total, free
+    if longer:
+        forward, op, kept = longer_of(forward, dtypes), longer_of(total, dtypes), len(pairs_of(dtypes[:free]))
+    scan = partial(suffixes if reverse else prefixes, forward, kept)
+    return plan.before_each("scan of folds", totals, partial(fold_first, op), scan, partial(joins, op), reverse)[kept:]
 
 
 def _met(b: Builder, p: Wire, shape: Sequence[int], axis: int | None = None) -> Wire:
@@ -199,6 +178,29 @@ def joins(monoid: Monoid, b: Builder, wires: Sequence[Wire]) -> Sequence[Wire]:
     n = max([w.shape[0] for w in wires])
     made = mapped(b, list(monoid.op.outputs), wires)
     return [filled(b, w, Tensor((n, *w.shape[1:]), w.dtype)) for w in made]
+
+
+def is_associative(monoid: Monoid, dtype: np.dtype[Any]) -> bool:
+    """Whether an operator is associative for all numbers but for rounding: products of floats leave their range on other ways."""
+    if dtype.kind != "f":
+        return scalar.recognise(monoid.op) is not None
+    first, *others = monoid.op.outputs
+    return not others and first.op in ("add", "minimum", "maximum") and set(first.args) == {param(0), param(1)}
+
+
+@share
+@of_fields
+class ScannedFrom(D):
+    """(what stands before, elements, free numbers) to the scan of the elements, the first of which is joined with what stands
+    before it.
+    """
+
+    scan: Scan
+
+    def lay_out(self, b: Builder, x: Wires) -> Any:
+        d = self.scan.monoid.width
+        before, elements, free = x[:d], x[d : 2 * d], x[2 * d :]
+        return b.add(self.scan, *joined_first(b, self.scan.monoid, before, elements, free, self.scan.axis), *free)
 
 
 def joined_first(

@@ -17,7 +17,6 @@ import numpy as np
 from catad import scalar
 from catad.category.boxes import Primitive
 from catad.category.spaces import Tensor
-from catad.engine.cpu.whole import banded_systems as banded
 from catad.engine.cpu.whole.fortran import Fortran
 from catad.engine.cpu.whole.text import Arrays, Buffer, Text
 from catad.engine.text.numbers import called, cast, load, store
@@ -35,6 +34,7 @@ Write = Callable[[Text, Any, Arrays, Arrays], None]
 Numbers = list[list[str]]  # the entries of a matrix in registers
 _I32, _FLOATS = np.dtype(np.int32), (np.dtype(np.float32), np.dtype(np.float64))
 KINDS = ("general", "pos", "lower", "upper")
+COUNTED = 1 << 31  # numbers of a band beyond which LAPACK's integers do not count them
 DIAGONAL = 64  # pivots whose logarithms the text adds up; NumPy adds more of them, in pairs
 
 
@@ -53,9 +53,9 @@ def writer(box: Primitive, read: Arrays) -> Write | None:
     if isinstance(box, LogDet | Det):
         return _determinant if n <= DIAGONAL else None
     if isinstance(box, Factor):
-        return {"general": _lu, "pos": _cholesky}.get(box.kind) or banded.factor(box.kind, a)
+        return {"general": _lu, "pos": _cholesky}.get(box.kind) or _banded_factor(box.kind, a)
     if isinstance(box, Solved):
-        return _solved if box.kind in KINDS else banded.solved(box.kind, a, used[-1][1])
+        return _solved if box.kind in KINDS else _solved_by_band(box.kind, a, used[-1][1])
     found: dict[type[Primitive], Write] = {Cholesky: _cholesky, CholeskyPulled: _pulled, Inverted: _inverted}
     return found.get(type(box))
 
@@ -398,3 +398,84 @@ def _determinant(text: Text, box: LogDet | Det, read: Arrays, made: Arrays) -> N
                 w.do(f"store {r.kind} {w.set(f'fadd {r.kind} {load(w, total, space.dtype)}, {more}')}, ptr {total}")
         for slot, (goal, own) in zip((product, total), made, strict=False):
             store(w, load(w, slot, own.dtype), text.at(goal.pointer, [lane], [step]), own.dtype)
+
+
+# -- bands, by LAPACK; their factors are those of the array code of `linear/solving/bands.py`
+
+
+def _banded_factor(kind: str, a: Tensor) -> Write | None:
+    """What writes the factorisation of a stack of bands; None where array code runs it."""
+    if a.size * 3 >= COUNTED:
+        return None
+    return {"tridiagonal": _three_diagonals, "band": _diagonals}.get(kind.partition(" ")[0])
+
+
+def _solved_by_band(kind: str, a: Tensor, right: Tensor) -> Write | None:
+    """What writes the solution with the factors of a stack of bands; None where array code runs it."""
+    columns = 1 if right.ndim < a.ndim else right.shape[-1]
+    if a.size * 3 >= COUNTED or not right.size or columns != 1:
+        return None
+    return {"tridiagonal": _by_three_diagonals, "band": _by_diagonals}.get(kind.partition(" ")[0])
+
+
+def _widths(kind: str) -> tuple[int, int]:
+    lower, upper = [int(number) for number in kind.split()[1:]]
+    return lower, upper
+
+
+def _diagonals(text: Text, box: Any, read: Arrays, made: Arrays) -> None:
+    """LU in place, after the diagonals have been laid out column by column; what lies outside the matrix is 0."""
+    (a, space), (goal, whole), (pivots, _) = read[0], *made
+    lower, upper = _widths(box.kind)
+    w, n, rows, size = text.w, space.shape[-1], whole.shape[-1], space.dtype.itemsize
+    lapack, info, r = Fortran(text, space.dtype, n), w.slot("i32"), _Registers(text, space.dtype)
+    text.clear(goal.pointer, whole.nbytes)
+    with text.each([_stack(space)[0]]) as (lane,):
+        with text.each([n, lower + upper + 1]) as (j, k):
+            i = w.set(f"sub i64 {w.set(f'add i64 {j}, {k}')}, {upper}")
+            value = load(w, text.at(a.pointer, [lane, k, j], [space.shape[-2] * n * size, n * size, size]), space.dtype)
+            inside = r.choose(w.set(f"icmp ult i64 {i}, {n}"), value, r.number(0.0))
+            store(w, inside, text.at(goal.pointer, [lane, j, k], [n * rows * size, rows * size, size], lower * size), space.dtype)
+        own, at = text.at(goal.pointer, [lane], [n * rows * size]), text.at(pivots.pointer, [lane], [4 * n])
+        lapack.call("gbtrf", n, n, lower, upper, own, rows, at, info)
+
+
+def _three_diagonals(text: Text, box: Any, read: Arrays, made: Arrays) -> None:
+    """LU in place, after the diagonals have been copied."""
+    (a, space), n = read[0], read[0][1].shape[-1]
+    size = space.dtype.itemsize
+    lapack, info = Fortran(text, space.dtype, n), text.w.slot("i32")
+    with text.each([_stack(space)[0]]) as (lane,):
+        places = [text.at(one.pointer, [lane], [own.nbytes // max(1, _stack(space)[0])]) for one, own in made]
+        for place, start, count in zip(places, (2 * n, n, 1), (n - 1, n, n - 1), strict=False):
+            text.copy(text.at(a.pointer, [lane], [3 * n * size], start * size), place, count * size)
+        lapack.call("gttrf", n, *places, info)
+
+
+def _by_diagonals(text: Text, box: Any, read: Arrays, made: Arrays) -> None:
+    (lu, whole), (pivots, _), (b, right) = read[-3:]
+    lower, upper = _widths(box.kind)
+    *_, n, rows = whole.shape
+    size = whole.dtype.itemsize
+    lapack, info = Fortran(text, whole.dtype, n), text.w.slot("i32")
+    text.copy(b.pointer, made[0][0].pointer, right.nbytes)
+    with text.each([_stack(whole)[0]]) as (lane,):
+        own, at = text.at(lu.pointer, [lane], [n * rows * size]), text.at(pivots.pointer, [lane], [4 * n])
+        if not box.lenient:
+            text.fail(lapack.has_zero_along(text.at(own, (), (), (lower + upper) * size), rows))
+        x = text.at(made[0][0].pointer, [lane], [n * size])
+        lapack.call("gbtrs", "t" if box.turned else "n", n, lower, upper, 1, own, rows, at, x, n, info)
+
+
+def _by_three_diagonals(text: Text, box: Any, read: Arrays, made: Arrays) -> None:
+    *factors, (b, right) = read[-6:]
+    space = factors[1][1]
+    n, size, lanes = space.shape[-1], space.dtype.itemsize, math.prod(space.shape[:-1])
+    lapack, info = Fortran(text, space.dtype, n), text.w.slot("i32")
+    text.copy(b.pointer, made[0][0].pointer, right.nbytes)
+    with text.each([lanes]) as (lane,):
+        places = [text.at(one.pointer, [lane], [own.nbytes // lanes]) for one, own in factors]
+        if not box.lenient:
+            text.fail(lapack.has_zero_along(places[1], 1))
+        x = text.at(made[0][0].pointer, [lane], [n * size])
+        lapack.call("gttrs", "t" if box.turned else "n", n, 1, *places, x, n, info)
