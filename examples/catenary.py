@@ -68,13 +68,13 @@ def draw(path: Path, lengths: np.ndarray, n: int) -> None:
     """Chains of several lengths, and with lamps of several weights, with the derivatives of their points."""
     figure, both = plt.subplots(1, 2, figsize=(9, 4), sharey=True)
     every = slice(n // 20 - 1, None, n // 20)
-    rows = [("length", "m", [(v, 0.0) for v in lengths], (0.3, 0.0)), ("lamp", "N", [(11.0, v) for v in LAMPS], (0.0, 40.0))]
+    rows = [("length", "m", [(v, 0.0) for v in lengths], (0.3, 0.0)), ("lamp", "N", [(11.0, v) for v in LAMPS], (0.0, 100.0))]
     for k, (axes, (name, unit, places, change)) in enumerate(zip(both, rows, strict=True)):
         for j, place in enumerate(places):
             points, moves = moved(*place, change, n)
             axes.plot([0.0, *points[:, 0], SPAN], [0.0, *points[:, 1], 0.0], f"C{j}", linewidth=1, label=f"{place[k]:.4g} {unit}")
             axes.quiver(*points[every].T, *moves[every].T, color=f"C{j}", width=0.003, angles="xy", scale_units="xy", scale=1)
-        axes.legend(fontsize="small", loc="lower center", ncols=2)
+        axes.legend(fontsize="small", loc="lower left")
         axes.set(xlabel="x (m)", title=f"{name}; arrows: {change[k]:g} {unit} more, by the derivative")
     both[0].set(ylabel="y (m)")
     figure.tight_layout()

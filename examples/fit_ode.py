@@ -81,8 +81,9 @@ def draw(path: Path, log_p: np.ndarray, spread: np.ndarray, influence: np.ndarra
         bottom.plot(YEARS, influence[2, :, k], f"C{k}s--", markersize=3, linewidth=1, label=f"c by {name}")
     top.set(ylabel="pelts (thousands)", title="equations of Lotka and Volterra, bands of two deviations")
     bottom.set(xlabel="year", ylabel="d log parameter / d log datum", title="influence of each datum on the estimate")
+    bottom.set(ylim=(-0.15, 0.21), xticks=YEARS[::5])
     for axes in (top, bottom):
-        axes.legend(fontsize="small", loc="upper right")
+        axes.legend(fontsize="small", loc="upper right", ncols=4)
     figure.tight_layout()
     figure.savefig(path)
     plt.close(figure)
