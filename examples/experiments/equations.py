@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -322,16 +323,16 @@ def main() -> None:
     found = measuring.options(__doc__, small=flag, no_peers=flag, only={"nargs": "+", "default": [""]})
     measuring.one_core()
     ct.set_default_num_threads(1)
-    bounds = list[measuring.Bound]()
+    bounds, failed = list[measuring.Bound](), list[str]()
     for row in rows(found.small, not found.no_peers):
         if not any(word in f"{row.work}, {row.against}" for word in found.only):
             continue
         try:
             if not agree(row):
-                print(f"{row.work}, {row.against}: results differ", flush=True)
+                failed.append(f"{row.work}, {row.against}: results differ")
             taken = timed(row, found.rounds)
-        except (ct.CatadError, RuntimeError, ValueError) as error:  # a row that fails is said, and the others run
-            print(f"{row.work}, {row.against}: {type(error).__name__}: {str(error).splitlines()[0]}", flush=True)
+        except (ct.CatadError, RuntimeError, ValueError) as error:  # the other rows run
+            failed.append(f"{row.work}, {row.against}: {type(error).__name__}: {str(error).splitlines()[0]}")
             continue
         bounds.append(measuring.Bound(row.work, row.against, taken["own"] / max(taken["other"], 1e-9), row.bound))
         print(f"{row.work}: {1e3 * taken['own']:.3f} ms, {row.against} {1e3 * taken['other']:.3f} ms", flush=True)
@@ -339,6 +340,8 @@ def main() -> None:
     series = {"measured": (at, [one.measured for one in bounds]), "at most": (at, [one.bound for one in bounds])}
     measuring.chart(found.out, "equations", [measuring.Panel("functions given by an equation", "row", "ratio", series, True)])
     measuring.report(found, [], bounds)
+    if failed:
+        sys.exit("\n".join(failed))
 
 
 if __name__ == "__main__":
