@@ -217,3 +217,30 @@ def fixed_steps_missing(name: str) -> str:
 
 def must_be_positive(name: str, given: object) -> str:
     return text(f"{name} of ct.odeint is a positive number", given=repr(given), expected="a number above 0")
+
+
+def event_not_a_number(f: object, made: object) -> str:
+    return text(
+        "ct.odeint looks for a root of a function with one value",
+        given=f"results in {made}",
+        expected="a floating number",
+        where=abbreviated(f),
+        do="return one number from event(t, y, *args)",
+    )
+
+
+def event_with_fixed_steps(steps: int) -> str:
+    return text(
+        "ct.odeint finds events between steps whose sizes follow from error estimates",
+        given=f"event= and steps={steps}",
+        expected="one of both",
+        do="leave steps= out",
+    )
+
+
+def no_direction(given: object) -> str:
+    return text(
+        "direction= of ct.odeint says which changes of sign of the event count",
+        given=repr(given),
+        expected="1 (from negative to positive), -1 (from positive to negative) or 0 (both)",
+    )

@@ -85,3 +85,38 @@ def no_end_conditions(given: object, kinds: Sequence[str]) -> str:
 
 def no_extrapolation(given: object) -> str:
     return text("extrapolate= is None, True, False or 'periodic'", given=given)
+
+
+def no_such_part_of_solution(name: str) -> str:
+    return text(
+        f"what scipy.integrate.solve_ivp returns has no {name} in a traced function",
+        expected="t, y, sol, t_events, y_events, status, success, message",
+        do="solve_ivp outside of traced functions, which counts evaluations",
+    )
+
+
+def no_such_ivp_method(given: object, known: Sequence[str]) -> str:
+    return text(
+        "scipy.integrate.solve_ivp is not traced with this method",
+        given=f"method={given!r}",
+        expected=", ".join(known),
+        do="ct.odeint, which has more methods",
+    )
+
+
+def not_one_tolerance(function: str, name: str) -> str:
+    return text(
+        f"scipy.integrate.{function} is traced with one number as {name}",
+        given="an array, or a value that depends on data",
+        expected="a Python number that holds for all of y",
+        do="scale the unknowns, so that one tolerance fits all",
+    )
+
+
+def not_one_terminal_event(count: int) -> str:
+    return text(
+        "scipy.integrate.solve_ivp is traced with one event, which ends the integration",
+        given=f"{count} event{'s' * (count != 1)}, or one that is not terminal",
+        expected="a function with event.terminal = True",
+        do="several terminal events: one function that is their product",
+    )

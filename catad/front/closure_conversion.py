@@ -61,9 +61,10 @@ def _(term: Open, dom: Space, given: Given) -> D:
 @closed.register
 def _(term: Compose, dom: Space, given: Given) -> D:
     made: D = exr
-    for factor in term.factors:
+    for k, factor in enumerate(term.factors):
         made = compose(Fork((exl, made)), closed(factor, dom, given)) if open_parts(factor) else compose(made, factor)
-        dom = factor.spaces(dom)
+        if k + 1 < len(term.factors):
+            dom = factor.spaces(dom)
     return made
 
 

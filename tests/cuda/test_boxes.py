@@ -23,6 +23,7 @@ from catad.chunks.rules.sequences.wide import OrLonger
 from catad.chunks.rules.sequences.winners import BlockTotal, WithoutEach
 from catad.engine.cuda.boxes import MAKERS, why_enough
 from catad.engine.cuda.device import GPU
+from catad.equations.ode.trial import WithDerivative
 from catad.errors import equations, notices
 from catad.linear.families.clear import Cleared, ClearedAt, ClearedWhere, Run
 from catad.linear.families.dot_within import DotWithin
@@ -153,6 +154,7 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "Gathered": (Gathered(ROWS), (INDEX, X)),
     "Given": (ct.primitive.function(length, lambda a, b: a), (LINE, ORDERED)),
     "Fits": (ct.astype("int8", casting="same_value"), (INDEX,)),
+    "Tried": (WithDerivative(ct.sin), (LINE, LINE)),
     "Implicit": (ct.implicit(lambda x, a: x - a, check=False), (LINE, LINE)),
     "InRange": (InRange(4), (INDEX,)),
     "Inverted": (ct.linalg.inv, (np.eye(9) + np.ones((9, 9)),)),

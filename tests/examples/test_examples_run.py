@@ -13,7 +13,8 @@ from example_support import FOLDER, NAMES
 
 import catad
 
-QUICK = ("gaussian_process", "kalman", "pca_and_ridge", "beam", "schroedinger")
+EQUATIONS = ("stiff_kinetics", "fit_ode", "bilevel", "catenary", "inverse_poisson")
+QUICK = ("gaussian_process", "kalman", "pca_and_ridge", "beam", "schroedinger", *EQUATIONS)
 MORE = {
     "quickstart": ["--epochs", "1", "--out", "pictures"],
     "out_of_core": ["--quick"],

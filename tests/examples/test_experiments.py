@@ -27,6 +27,7 @@ SMALL = {
     "functions": ["--n", "20", "--steps", "30", "--side", "30", "--no-peers", "--rounds", "2"],
     "cpu_engine": ["--n", "50000", "--steps", "5000", "--no-peers", "--rounds", "2", "--only", "primal", "scan", "memory"],
     "linear_algebra": ["--small", "--no-peers", "--rounds", "2"],
+    "equations": ["--small", "--no-peers", "--rounds", "2"],
     "chunks": ["--small", "--rounds", "1", "--only", "map", "recurrence, value", "k-means", "graph"],
     "loops": ["--small", "--no-peers", "--rounds", "2", "--only", "kalman", "sir", "while", "sweep", "vjp"],
 }  # fmt: skip

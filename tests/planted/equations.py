@@ -50,8 +50,8 @@ BUGS = [
     Bug(
         "a lane without a solution has a derivative",
         "equations/solution.py",
-        "leaf if factor is None else leaf *",
-        "leaf if True else leaf *",
+        "return leaf * np.where(found, 1.0, np.nan).astype(leaf.dtype)",
+        "return np.where(found, leaf, np.nan)",
         "equations/test_root.py",
     ),
     Bug(
@@ -109,5 +109,40 @@ BUGS = [
         'place = self._at(self.w.set(f"sext i32 {pivot} to i64"), -1)',
         'place = self._at(self.w.set(f"sext i32 {pivot} to i64"), -1) if False else self._at(i, k)',
         "linalg/test_narrow_bands.py",
+    ),
+    Bug(
+        "the sizes of steps are differentiated",
+        "equations/ode/adaptive.py",
+        "size = stop_gradient(starting_step(method, slopes, own, at, y, first, args))",
+        "size = starting_step(method, slopes, own, at, y, first, args)",
+        "equations/test_odeint_derivatives.py",
+    ),
+    Bug(
+        "the first slope of a step is that of a step that was rejected",
+        "equations/ode/adaptive.py",
+        "y, first, carried = chosen(good, (end, after, onwards), (y, first, carried))",
+        "y, first, carried = chosen(good, (end, after, onwards), (y, after, carried))",
+        "equations/test_odeint.py",
+    ),
+    Bug(
+        "dense output reads the row of the next step",
+        "equations/ode/adaptive.py",
+        "which = np.minimum(np.searchsorted(ends, at.ahead), m - 1)",
+        'which = np.minimum(np.searchsorted(ends, at.ahead, side="right"), m - 1)',
+        "equations/test_odeint.py",
+    ),
+    Bug(
+        "cotangents of 0 meet the partials of a step that was rejected",
+        "equations/ode/adaptive.py",
+        "chosen(good, h, 0.0 * t), y, first",
+        "h, y, first",
+        "equations/test_odeint.py",
+    ),
+    Bug(
+        "the time of an event is a constant",
+        "equations/ode/events.py",
+        "part = RootOf(function_term(value))(high, given)",
+        "part = high",
+        "equations/test_odeint_events.py",
     ),
 ]

@@ -17,6 +17,7 @@ import numpy as np
 
 from catad import errors
 from catad.category.terms import D
+from catad.equations.ode.events import Event
 from catad.equations.ode.explicit import size_for
 from catad.equations.ode.method import Leaves, Method, Slopes
 from catad.equations.ode.trial import WithDerivative
@@ -90,8 +91,11 @@ def next_size(method: Method, size: Any, error: Any, last: Any, good: Any, befor
     return size * chosen(np.isnan(error), LEAST, np.where(good, factor, less))
 
 
-def adaptive(method: Method, slopes: Slopes, own: Adaptive, m: int) -> D:
-    """The morphism from `(y0, ts, args)`, with y0 as the tuple of its leaves, to the leaves of y at m times."""
+def adaptive(method: Method, slopes: Slopes, own: Adaptive, m: int, event: Event | None = None) -> D:
+    """The morphism from `(y0, ts, args)`, with y0 as the tuple of its leaves, to the leaves of y at m times.
+
+    With an event to these, NaN after the event, its time, and the leaves of y there.
+    """
     end_of = WhereConverged(errors.integration_failed)
     limit = float(own.max_steps)
 
@@ -115,7 +119,10 @@ def adaptive(method: Method, slopes: Slopes, own: Adaptive, m: int) -> D:
         error, last = np.zeros((), ts.dtype)[()], np.full((), 1e-4, ts.dtype)[()]
         before: Any = True
         stuck: Any = False
-        while (t * at.sign < at.end * at.sign) & (steps < own.max_steps) & (not stuck):
+        over: Any = False
+        final = 0
+        sided = zero if event is None else stop_gradient(event(t, y, args))
+        while (t * at.sign < at.end * at.sign) & (steps < own.max_steps) & (not stuck) & (not over):
             left = np.abs(at.end - t)
             to_end = left <= 1.01 * size
             taken = chosen(to_end, left, size)
@@ -135,11 +142,14 @@ def adaptive(method: Method, slopes: Slopes, own: Adaptive, m: int) -> D:
             size = np.minimum(next_size(method, taken, error, last, good, before), own.max_step).astype(ts.dtype)
             stuck = (not good) & (0.1 * size <= tiny * np.abs(t))
             last, before = chosen(good, np.maximum(error, 1e-4), last).astype(ts.dtype), good
+            if event is not None:
+                now = stop_gradient(event(t, y, args))
+                over, sided, final = good & event.changes(sided, now), chosen(good, now, sided), row + 0
             through = np.searchsorted(at.ahead, t * at.sign, side="right")
             row = row + chosen(good & (through > covered), 1, 0)
             covered = chosen(good, through, covered)
             steps = steps + 1
-        done = t * at.sign >= at.end * at.sign
+        done = (t * at.sign >= at.end * at.sign) | over
         which = np.minimum(np.searchsorted(ends, at.ahead), m - 1)
         part = (ts - (begins[which] + zero)) / sizes[which]
         found = []
@@ -148,6 +158,9 @@ def adaptive(method: Method, slopes: Slopes, own: Adaptive, m: int) -> D:
             ones = lying[0].dtype, (m,) + (1,) * (lying[0].ndim - 1)
             there, h = [a.astype(ones[0]).reshape(ones[1]) for a in (part, sizes[which])]
             found.append(method.within(there, h, tuple(lying)))
+        if event is not None:
+            there, state = event.found(method, over, begins[final] + zero, sizes[final], picked(rows, final), args)
+            found = [*without(found, over & (at.ahead > stop_gradient(there) * at.sign)), there, *state]
         told = (t, size, error, np.float64(1.0) * steps, np.full((), limit)[()])
         leaves: Any = end_of(done, told, tuple(found))
         return tuple(leaves)
@@ -158,6 +171,17 @@ def adaptive(method: Method, slopes: Slopes, own: Adaptive, m: int) -> D:
 def repeated(row: Any, m: int) -> Any:
     """m equal rows, to be written into."""
     return np.broadcast_to(row, (m, *np.shape(row))).copy()
+
+
+def picked(rows: Any, k: Any) -> Any:
+    """The k-th row of each of the arrays."""
+    return tuple([tuple([array[k] for array in like]) for like in rows])
+
+
+def without(found: list[Any], gone: Any) -> list[Any]:
+    """The leaves of y, NaN in the rows that are gone."""
+    made = [np.where(gone.reshape((-1,) + (1,) * (leaf.ndim - 1)), np.nan, leaf) for leaf in found]
+    return [there.astype(leaf.dtype) for there, leaf in zip(made, found, strict=True)]
 
 
 def chosen(flag: Any, a: Any, b: Any) -> Any:

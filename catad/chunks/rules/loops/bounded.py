@@ -14,6 +14,7 @@ from catad.chunks.plan import Plan
 from catad.chunks.rules.loops.steps import joined, plus, steps_of
 from catad.chunks.rules.table import rule, rule_of
 from catad.chunks.wires import Chunked
+from catad.vector.loops.loop import after
 from catad.vector.loops.revolve import BoundedLoop, BoundedPullback
 from catad.vector.loops.sweep_map import Sweep, stacked
 
@@ -50,7 +51,7 @@ class _Pullback:
             kept.append(self._run(self._ahead(ends, Unit), [*kept[-1], *self.given, *self._steps(self.inputs, ends)])[:k])
         w, totals, outputs = list(self.w), list[Chunked](), list[list[Chunked]]()
         for state, ends in zip(reversed(kept), reversed(segments), strict=True):
-            states = self._again(state, ends)
+            states = self._again(state, w, ends)
             more = [*states, *self._steps(self.inputs, ends), *self._steps(self.ws, ends)]
             made = self._run(self._pulling(ends), [*w, *self.given, *self.sums, *more])
             w, rest = made[: len(w)], made[len(w) :]
@@ -71,11 +72,21 @@ class _Pullback:
         own = Unit if output is Unit else sweep.state
         return Sweep(body, ends[1] - ends[0], sweep.state, sweep.input, own, sweep.reverse, sweep.given, Unit)
 
-    def _again(self, state: Sequence[Chunked], ends: tuple[int, int]) -> Sequence[Chunked]:
-        """The states before the steps of a segment, in tasks of their own."""
+    def _again(self, state: Sequence[Chunked], w: Sequence[Chunked], ends: tuple[int, int]) -> Sequence[Chunked]:
+        """The states before the steps of a segment, in tasks of their own, which wait for the cotangents w that go through it."""
         with self.plan.computing_again():
+            state = [self._waiting(x, w) for x in state]
             made = self._run(self._ahead(ends, self.sweep.state), [*state, *self.given, *self._steps(self.inputs, ends)])
         return made[len(state) :]
+
+    def _waiting(self, x: Chunked, w: Sequence[Chunked]) -> Chunked:
+        """A part of a state, which is there when a cotangent is that lies in the same blocks."""
+        same = next((own for own in w if own.parts == x.parts), None)
+        if same is None:
+            return x
+        labels = range(x.ndim)
+        given = [(same, labels), (x, labels)]
+        return self.plan.labelled("state", given, [(x.space, labels)], lambda b, wires, sizes: [after(b, *wires)], light=True)[0][0]
 
     def _pulling(self, ends: tuple[int, int]) -> Sweep:
         """The pullbacks of the steps of a segment, to which the states before them are inputs."""
