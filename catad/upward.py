@@ -36,8 +36,12 @@ if TYPE_CHECKING:
     from catad.engine.program import run_structure as run_structure
     from catad.engine.run import finished as finished  # a box with programs in it, as array code
 
-    # equations: the functions of scipy.integrate in traced functions
+    # equations: the functions of scipy.integrate and scipy.optimize in traced functions
+    from catad.equations.fixed_point import fixed_point as fixed_point
+    from catad.equations.least_squares import least_squares as least_squares
+    from catad.equations.minimize import minimize as minimize
     from catad.equations.quad import quad as quad
+    from catad.equations.root import root as root
 
     # traced and front: a term with a Python function in it is laid out at the trees of its arguments
     from catad.front.complex_arrays import speaking as speaking  # f(z) of complex arrays

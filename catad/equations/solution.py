@@ -17,21 +17,22 @@ from catad.category.boxes import of_fields
 from catad.category.cartesian import compose, cross, exl, exr, fork, proj
 from catad.category.constructors import integer
 from catad.category.spaces import Product, Space, Tensor, flatten, rebuild
-from catad.category.terms import D, Fork, Id
+from catad.category.terms import D, Fork, Id, morphism
 from catad.category.wiring import share
 from catad.equations.implicit import Implicit
-from catad.equations.tolerance import largest, shaped
+from catad.equations.tolerance import flat, largest, shaped
 from catad.front.closure_conversion import Given, closed, of_both
 from catad.front.specialise import at_space, form_at, function_of, specialised
 from catad.traced.function import function_term
 from catad.traced.signature import Form
 from catad.values.trees import Tree
 from catad.vector.loops.converged import WhereConverged
+from catad.vector.pointwise.logic import where
 from catad.vector.pointwise.operators import astype
 from catad.vector.stop_gradient import StoppedAt
 
 if TYPE_CHECKING:
-    from catad.category.wiring import Builder, Wire, Wires
+    from catad.category.wiring import Builder, Wires
 
 
 IS_TRACED = True  # finders call these functions
@@ -87,9 +88,9 @@ class Problem(ABC):
             raise errors.SpaceError(errors.not_as_many_equations(self.name, f, unknown, made))
 
     def finder(self, f: D, dom: Space) -> D:
-        """The morphism from the pair of a start and the other arguments to the leaves of the solution, and to a factor for them.
+        """The morphism from the pair of a start and the other arguments to the leaves of the solution, and to whether it is one.
 
-        There is a factor, 1 or NaN, where failures are NaN.
+        That is said where failures are NaN; the leaves are then those of the start.
         """
         unknown: Space = dom.factors[0]  # type: ignore[attr-defined]
         raises, end = self.on_failure == "raise", WhereConverged(self.said)
@@ -99,9 +100,8 @@ class Problem(ABC):
             found = end_at.found & (largest(end_at.leaves) < np.inf)
             if raises:
                 return flatten(shaped(unknown, tuple(end(found, end_at.numbers, end_at.leaves)))), ()
-            factor = np.where(found, 1.0, np.nan)
-            leaves = tuple([leaf * factor.astype(leaf.dtype) for leaf in end_at.leaves])
-            return flatten(shaped(unknown, leaves)), (factor,)
+            leaves = tuple([np.where(found, one, start) for one, start in zip(end_at.leaves, flat(x), strict=True)])
+            return flatten(shaped(unknown, leaves)), (np.asarray(found),)
 
         return function_term(find)
 
@@ -147,9 +147,12 @@ class Solution(D):
             finder = self.problem.finder(f, pair)
         given = flatten(args)
         stopped = b.apply(StoppedAt((True,) * len(pair.leaves)), (start, args))
-        leaves, factors = yield finder, stopped
-        made = b.add(Implicit(equation, pair, len(given), self.problem.derivative_rtol), *given, *leaves)
-        return rebuild(unknown, [scaled_by(leaf, *factors) for leaf in made])
+        leaves, found = yield finder, stopped
+        if found:
+            equation, pair = WhereFound(equation), Product((unknown, Product((b.space(args), b.space(found[0])))))
+        box = Implicit(equation, pair, len(given) + len(found), self.problem.derivative_rtol)
+        made = b.add(box, *given, *found, *leaves)
+        return rebuild(unknown, [b.apply(_or_nan, (found[0], leaf)) for leaf in made] if found else made)
 
     def takes_one(self, dom: Space) -> bool:
         """Whether the argument is the start alone."""
@@ -165,9 +168,32 @@ def _spread(n: int) -> D:
     return Fork((proj(0), *[compose(proj(1), proj(k)) for k in range(n)]))
 
 
-def scaled_by(leaf: Wire, factor: Wire | None = None) -> Wire:
-    """A leaf times a factor that has no derivative, so that NaN is in the derivatives of the leaf, too."""
-    return leaf if factor is None else leaf * leaf.builder.apply(astype(leaf.dtype), factor)
+@of_fields
+class WhereFound(D):
+    """`(x, (args, found))` to an equation where a solution was found; elsewhere to x, whose Jacobian has an inverse.
+
+    So a lane without a solution has no Jacobian that spoils those of others.
+    """
+
+    equation: D
+
+    def lay_out(self, b: Builder, x: Wires) -> Any:
+        values = yield self.equation, (x[0], x[1][0])
+        own, there = flatten(x[0]), flatten(values)
+        if [leaf.shape for leaf in own] == [leaf.shape for leaf in there]:
+            return tuple([b.apply(where, (x[1][1], one, other)) for one, other in zip(there, own, strict=True)])
+        return b.apply(_chosen, (x[1][1], tuple(there), tuple(own)))
+
+
+def _joined_where(found: Any, values: Any, x: Any) -> Any:
+    return np.where(found, np.concatenate(flat(values)), np.concatenate(flat(x)))
+
+
+def _times_nan(found: Any, leaf: Any) -> Any:
+    return leaf * np.where(found, 1.0, np.nan).astype(leaf.dtype)
+
+
+_chosen, _or_nan = [morphism(fn, "ct.root") for fn in (_joined_where, _times_nan)]
 
 
 @specialised.register

@@ -211,6 +211,10 @@ def unknown_parameter(name: str, parameter: str) -> str:
     return text(f"{name} is not traced with the parameter {parameter}", do=f"leave {parameter} out, or write it in other words")
 
 
+def not_of_a_result(name: str, known: Sequence[str]) -> str:
+    return text(f"the result of a traced search has no {name}", expected=", ".join(known))
+
+
 def lu_of_no_square(shape: tuple[int, ...]) -> str:
     return text(
         "scipy.linalg.lu_factor is traced for square matrices alone",

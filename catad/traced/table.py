@@ -23,6 +23,7 @@ _TOPICS = {  # what each module of `names/` has entries for: NumPy's names and m
     "array_api": "cupy cupyx",
     "linear.banded": "scipy.linalg",
     "calculus.integrals": "scipy.integrate",
+    "calculus.optima": "scipy.optimize",
     "calculus.splines": "scipy.interpolate",
     "choosing": "allclose array_equal array_equiv clip isclose nan_to_num piecewise select where",
     "complex_numbers": """.complex complex64 complex128 .exp .log .log10 .sqrt .sin .cos .tan .sinh .cosh .tanh .isnan .isinf

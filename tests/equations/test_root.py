@@ -150,6 +150,12 @@ def test_what_has_no_root_is_refused(f, start, words):
         ct.root(f)(start)
 
 
+def test_a_small_step_beside_a_pole_is_no_root():
+    for steps in range(1, 6):
+        with pytest.raises(ct.ConvergenceError):
+            ct.root(lambda x: 1 / x, max_steps=steps)(1e-13)
+
+
 def test_an_error_names_the_lane_and_nan_stays_in_it():
     a = np.array([1.0, -1.0, 2.0])
     with pytest.raises(ct.ConvergenceError, match=r"lane \[1\] of \(3,\)"):
@@ -162,6 +168,19 @@ def test_an_error_names_the_lane_and_nan_stays_in_it():
     pair = ct.root(lambda x, a: np.stack([x[0] * x[1] - a, x[0] - x[1]]), on_failure="nan")
     both = ct.vmap(pair)(np.array([[1.0, 1.0], [1.0, -1.0], [1.0, 1.0]]), np.array([4.0, 1.0, 9.0]))
     assert np.array_equal(np.isnan(both[:, 0]), [False, True, False]) and np.allclose(both[::2], [[2, 2], [3, 3]])
+
+
+def test_a_lane_without_a_solution_does_not_reach_the_derivatives_of_others():
+    def bands(u, a):
+        return np.concatenate([[2 * u[0] - u[1] - a], 3 * u[1:-1] - u[:-2] - u[2:] - 1, [u[-1] * u[-1] - a]])
+
+    a = np.array([1.0, -1.0, 2.0])
+    found = ct.jacfwd(lambda a: ct.vmap(ct.root(bands, on_failure="nan"))(np.ones((3, 6)), a)[:, -1])(a)
+    assert np.allclose(found[[0, 2]], [[0.5, 0, 0], [0, 0, 0.5 / 2**0.5]]) and np.isnan(found[1, 1])
+    tree = ct.root(lambda p, k: {"both": np.stack([p["a"] * p["b"] - k, p["a"] - p["b"]])}, on_failure="nan")
+    start = {"a": np.ones(2), "b": np.array([1.0, -1.0])}
+    slope = ct.grad(lambda k: np.nansum(ct.vmap(tree)(start, k)["a"]))(np.array([4.0, 1.0]))
+    assert slope[0] == pytest.approx(0.25)
 
 
 def test_krylov_needs_no_matrix():

@@ -1,0 +1,62 @@
+"""`scipy.optimize` in traced functions: SciPy's solutions, with derivatives; what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.optimize as optimize
+from scipy.optimize import brentq
+
+import catad as ct
+
+
+def system(x, k):
+    return np.stack([x[0] * x[1] - k, x[0] + np.sin(x[1]) - 2.0])
+
+
+FUNCTIONS = {
+    "root": lambda k: optimize.root(system, [1.0, 1.0], args=(k,)).x[0],
+    "root without a matrix": lambda k: optimize.root(lambda x: system(x, k), [1.0, 1.0], method="krylov").x[0],
+    "fsolve": lambda k: optimize.fsolve(system, [1.0, 1.0], args=k)[0],
+    "newton": lambda k: optimize.newton(lambda x: x**3 + x - k, 1.0),
+    "newton by hand": lambda k: optimize.newton(lambda x: x**3 + x - k, 1.0, fprime=lambda x: 3 * x * x + 1),
+    "brentq": lambda k: brentq(lambda x, k: x**3 + x - k, 0, 3, args=(k,)),
+    "brentq from data": lambda k: brentq(lambda x: x**3 + x - k, 0, 2 * k),
+    "minimize with its gradient": lambda k: optimize.minimize(lambda x: ((x[0] - k) ** 2, 2 * (x - k)), [0.0], jac=True).x[0],
+    "bisect": lambda k: optimize.bisect(lambda x: x**3 + x - k, 0, 3),
+    "root_scalar": lambda k: optimize.root_scalar(lambda x: x**3 + x - k, bracket=[0, 3]).root,
+    "root_scalar from a start": lambda k: optimize.root_scalar(lambda x: x**3 + x - k, x0=1.0, x1=1.1).root,
+    "fixed_point": lambda k: optimize.fixed_point(lambda x: np.cos(k * x) / 2, 0.5),
+    "minimize": lambda k: optimize.minimize(lambda x: np.sum((x - k) ** 2) + np.cosh(x[0]), np.zeros(2)).x[0],
+    "the least": lambda k: optimize.minimize(lambda x: np.cosh(x[0] - k) + k * x[0] ** 2, [0.0], method="Newton-CG",
+                                             jac=lambda x: np.sinh(x - k) + 2 * k * x).fun,
+    "least_squares": lambda k: optimize.least_squares(lambda x: np.stack([x[0] ** 2 - k, x[0] - 1]), [1.0]).x[0],
+    "a cost": lambda k: optimize.least_squares(lambda x, k: np.stack([x[0] ** 2 - k, x[0] - 1]), [1.0], args=(k,)).cost,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_numbers_and_slopes_are_those_of_scipy(name):
+    f = FUNCTIONS[name]
+    value, slope = ct.value_and_grad(f)(1.2)
+    assert value == pytest.approx(float(f(1.2)), rel=2e-5)
+    h = 1e-3
+    assert slope == pytest.approx(float(f(1.2 + h) - f(1.2 - h)) / (2 * h), rel=2e-2, abs=1e-4)
+
+
+def test_what_scipy_says_and_what_is_refused():
+    @ct.function
+    def f(k):
+        found = optimize.root(system, [1.0, 1.0], args=(k,))
+        return found.fun if found.success else found.x
+
+    assert np.abs(f(1.2)).max() < 1e-14
+    for wrong, words in (
+        (lambda k: optimize.root(system, [1.0, 1.0], args=(k,)).nfev, "has no nfev"),
+        (lambda k: optimize.minimize(lambda x: x[0] ** 2, [k], bounds=[(0, 1)]).x, "bounds"),
+        (lambda k: brentq(lambda x: x - k, 0, 3, full_output=True), "full_output"),
+    ):
+        with pytest.raises(ct.TraceError, match=words):
+            ct.function(wrong)(1.2)
+    with pytest.raises(ct.ConvergenceError):
+        ct.function(lambda k: optimize.newton(lambda x: x * x + k, 1.0))(1.2)
