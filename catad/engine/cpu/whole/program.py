@@ -274,11 +274,11 @@ class _Program:
             return found
         for out in made:
             own = item.made[out][1]
-            for _, load in item.inputs:
-                alone = [other for _, other in item.inputs if self._root(other.wire) == self._root(load.wire)]
-                straight = load.wire >= 0 and load.access.axes == own and not load.access.guards and load.by < 0
-                if straight and len(alone) == 1 and wires[load.wire] == wires[out] and load.wire not in found.values():
-                    found[out] = load.wire
+            for _, one in item.inputs:
+                alone = [other for _, other in item.inputs if self._root(other.wire) == self._root(one.wire)]
+                straight = one.wire >= 0 and one.access.axes == own and not one.access.guards and one.by < 0
+                if straight and len(alone) == 1 and wires[one.wire] == wires[out] and one.wire not in found.values():
+                    found[out] = one.wire
                     break
         return found
 
@@ -434,7 +434,9 @@ def _reaches(after: dict[int, set[int]], start: int, goal: int) -> bool:
 
 
 def tested(text: Text, condition: str, buffer: Buffer, space: Tensor) -> str:
-    """Whether a formula may be used: True where each number is "normal", finite and not so small that it has lost digits, or is a "number", which is no NaN."""
+    """Whether a formula may be used: all numbers are "normal", finite and not so small that they have lost digits, or are a
+    "number" and no NaN.
+    """
     w, dtype = text.w, space.dtype
     kind = llvm_type(dtype)
     least, size = literal(float(np.finfo(dtype).tiny), dtype), literal(float("inf"), dtype)
