@@ -136,7 +136,7 @@ BUGS = [
         "equations/ode/adaptive.py",
         "chosen(good, h, 0.0 * t), y, first",
         "h, y, first",
-        "equations/test_odeint.py",
+        "equations/test_odeint_steps.py",
     ),
     Bug(
         "the time of an event is a constant",
