@@ -215,8 +215,10 @@ def ode(rhs: Any, method: str, rtol: float, atol: float, **more: Any) -> Callabl
     return ct.odeint(lambda t, y, p: rhs(np, y, p), method=method, rtol=rtol, atol=atol, **more)
 
 
-def by_diffrax(rhs: Any, solver: str, end: float, rtol: float, atol: float, fixed: int = 0) -> Callable[[Any, Any], Any]:
-    """(y0, p) to y at the end, by diffrax with its default adjoint, which goes back through the steps with checkpoints."""
+def by_diffrax(
+    rhs: Any, solver: str, end: float, rtol: float, atol: float, fixed: int = 0, adjoint: str = "RecursiveCheckpointAdjoint"
+) -> Callable[[Any, Any], Any]:
+    """(y0, p) to y at the end, by diffrax; its default adjoint goes back through the steps with checkpoints."""
     import diffrax
 
     jnp = _jax()
@@ -226,8 +228,9 @@ def by_diffrax(rhs: Any, solver: str, end: float, rtol: float, atol: float, fixe
 
     def solve(y0: Any, p: Any) -> Any:
         return diffrax.diffeqsolve(
-            term, method, 0.0, end, first, y0, p, stepsize_controller=sizes, max_steps=fixed + 1 if fixed else 4096
-        ).ys
+            term, method, 0.0, end, first, y0, p, stepsize_controller=sizes, max_steps=fixed + 1 if fixed else 4096,
+            adjoint=getattr(diffrax, adjoint)(),
+        ).ys  # fmt: skip
 
     return solve
 
@@ -257,8 +260,10 @@ def over_diffrax(points: int, steps: int) -> Iterator[Row]:
     start, p, end = np.array([1.0, 1.0, 20.0]), np.array([10.0, 14.0, 8.0 / 3.0]), 0.001 * steps
     lengths = ode(lorenz, "tsit5", 1e-6, 1e-6, steps=steps)
     own = gradient_of(lambda p: total(np, lengths(start, np.array([0.0, end]), p)), p)
-    theirs = by_diffrax(lorenz, "Tsit5", end, 0.0, 0.0, steps)
-    yield Row(f"Lorenz, {steps} steps", "diffrax Tsit5", 0.5, own, by_jax(lambda p: total(jnp, theirs(jnp.asarray(start), p)), p))
+    for adjoint in ("RecursiveCheckpointAdjoint", "DirectAdjoint"):
+        theirs = by_diffrax(lorenz, "Tsit5", end, 0.0, 0.0, steps, adjoint)
+        other = by_jax(lambda p, theirs=theirs: total(jnp, theirs(jnp.asarray(start), p)), p)
+        yield Row(f"Lorenz, {steps} steps", f"diffrax Tsit5, {adjoint}", 0.5, own, other)
 
 
 def integrals() -> Iterator[Row]:

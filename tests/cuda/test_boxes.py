@@ -155,6 +155,7 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "Given": (ct.primitive.function(length, lambda a, b: a), (LINE, ORDERED)),
     "Fits": (ct.astype("int8", casting="same_value"), (INDEX,)),
     "Tried": (WithDerivative(ct.sin), (LINE, LINE)),
+    "Integrated": (ct.quad(lambda t, a: a * t), (np.array(0.0), np.array(1.0), np.array(2.0))),
     "Implicit": (ct.implicit(lambda x, a: x - a, check=False), (LINE, LINE)),
     "InRange": (InRange(4), (INDEX,)),
     "Inverted": (ct.linalg.inv, (np.eye(9) + np.ones((9, 9)),)),
@@ -230,7 +231,7 @@ FINITE = (
 )  # fmt: skip
 WAITS = {"Choose", "Counted", "Opaque", "Printed", "Summed", "Cholesky", "Cofactors", "Factor", "Permuted", "Solved", *FINITE}
 WAITS |= {"CholeskyPulled", "Inverted", "Regular", "Resummed", "Reciprocals", "SolvedForMany", "ComplexCofactors"}
-WAITS |= {"Converged", "OfBasis", "RealComponent", "RightLengths", "RightNumber"}
+WAITS |= {"Converged", "Integrated", "OfBasis", "RealComponent", "RightLengths", "RightNumber"}
 NOTICED = {"OneByOne", "PatternProduct", "Reciprocals", "SolvedForMany"}  # without a kernel
 REFUSED = {
     **dict.fromkeys(FINITE, "matrices are finite"),
@@ -246,6 +247,7 @@ REFUSED = {
     "CholeskyPulled": "positive definite",
     "Cofactors": "singular",
     "Counted": "condition of a while loop",
+    "Integrated": "condition of a while loop",
     "Factor": "singular",
     "Inverted": "singular",
     "Solved": "singular",

@@ -8,9 +8,15 @@ import numpy as np
 import pytest
 from example_support import example
 
-import catad as ct
-
 stiff = example("stiff_kinetics")
+
+
+def is_a_difference(field: np.ndarray) -> bool:
+    """Whether the gradient by all starting values, along a smooth direction, is a difference of last maxima."""
+    x, times, p = np.linspace(0.0, 1.0, 52)[1:-1], np.linspace(0.0, 10.0, 101), np.array([1.0, 3.0, 0.02])
+    first, along = np.stack([1.0 + np.sin(2.0 * np.pi * x), 3.0 + 0.0 * x]), np.stack([np.sin(np.pi * x), x * (1.0 - x)])
+    ahead, behind = (stiff.largest(tuple(first + s * along), times, p) for s in (1e-3, -1e-3))
+    return bool(np.isclose(np.sum(field * along), (ahead - behind) / 2e-3, rtol=5e-3))
 
 
 def test_robertson_at_the_end_and_its_sensitivities(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -20,15 +26,6 @@ def test_robertson_at_the_end_and_its_sensitivities(tmp_path: Path, capsys: pyte
     # late, b = k1 a / (k3 c), and c' = k2 b^2 = (k1 / k3)^2 k2 a^2, so a = (k3 / k1)^2 / (k2 t)
     np.testing.assert_allclose(by_rates[0] * stiff.RATES / end[0], [-2.0, -1.0, 2.0], rtol=1e-3)
     np.testing.assert_allclose(by_rates.sum(axis=0), 0.0, atol=1e-12)
-    assert field.shape == (2, 50) and np.all(np.isfinite(field))
+    assert is_a_difference(field)
     said = capsys.readouterr().out
     assert "block 2x2" in said and "stored 201" in said
-
-
-def test_the_gradient_of_the_pattern_is_a_difference() -> None:
-    n = 12
-    x = np.linspace(0.0, 1.0, n + 2)[1:-1]
-    first, times, p = (1.0 + np.sin(2.0 * np.pi * x), 3.0 + 0.0 * x), np.array([0.0, 3.0]), np.array([1.0, 3.0, 0.02])
-    by_p = ct.grad(stiff.largest, argnums=2)(first, times, p)
-    expected = [(stiff.largest(first, times, p + e) - stiff.largest(first, times, p - e)) / 2e-3 for e in 1e-3 * np.eye(3)]
-    np.testing.assert_allclose(by_p, expected, rtol=5e-3)

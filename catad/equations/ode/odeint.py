@@ -261,7 +261,8 @@ def odeint(
 
     `event(t, y, *args)` gives a number. The integration ends where its sign first changes over a step, from negative to positive
     (`direction=1`), back (-1) or both (0); a root at the start is none. The result is then `(ys, t, y)`: rows of ys after the
-    event are NaN, and t and y are time and state of the event, with the derivative of the implicit function theorem; NaN without one.
+    event are NaN, and t and y are time and state of the event, with the derivative of the implicit function theorem; they are
+    NaN without one.
 
     Raises `ConvergenceError` with time, step size and error where steps become too small or `max_steps` do not suffice;
     `ArgumentError` for times that are not sorted and for other options; `SpaceError` where slopes have other shapes than y.

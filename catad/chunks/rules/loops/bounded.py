@@ -85,8 +85,8 @@ class _Pullback:
         if same is None:
             return x
         labels = range(x.ndim)
-        given = [(same, labels), (x, labels)]
-        return self.plan.labelled("state", given, [(x.space, labels)], lambda b, wires, sizes: [after(b, *wires)], light=True)[0][0]
+        given, results = [(same, labels), (x, labels)], [(x.space, labels)]
+        return self.plan.labelled("state", given, results, lambda b, wires, sizes: [after(b, *wires)], light=True)[0][0]
 
     def _pulling(self, ends: tuple[int, int]) -> Sweep:
         """The pullbacks of the steps of a segment, to which the states before them are inputs."""

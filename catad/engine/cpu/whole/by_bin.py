@@ -15,8 +15,7 @@ import numpy as np
 
 from catad.category.spaces import Tensor
 from catad.engine.cpu.nests.levels import SHORT, in_levels
-from catad.engine.cpu.whole.conditions import tested
-from catad.engine.cpu.whole.program import WRITERS
+from catad.engine.cpu.whole.program import WRITERS, tested
 from catad.engine.cpu.whole.text import Buffer, Text
 from catad.engine.stages.bins import Bins, bins_of
 from catad.engine.text import binned

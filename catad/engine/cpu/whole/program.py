@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from catad.category.boxes import Primitive
+from catad.category.spaces import Tensor
 from catad.category.wiring import Box, Wiring
 from catad.engine.cpu.whole.callbacks import call_array_code, called_outside
 from catad.engine.cpu.whole.conditional_writes import PART
-from catad.engine.cpu.whole.conditions import tested
 from catad.engine.cpu.whole.contraction import LARGE, dot_within, write_contraction
 from catad.engine.cpu.whole.copies import (
     added,
@@ -54,6 +54,7 @@ from catad.engine.stages.resets import with_resets
 from catad.engine.stages.split import split
 from catad.engine.stages.stage import FoldResult, Stage
 from catad.engine.stages.within_rows import within_rows
+from catad.engine.text.numbers import load
 from catad.errors import CannotPrint
 from catad.linear.families.clear import Cleared, ClearedAt
 from catad.linear.families.contract import Contract
@@ -61,6 +62,7 @@ from catad.linear.families.dot_within import DotWithin
 from catad.linear.families.gather import ScatterAdded
 from catad.linear.families.reindex import Reshaped, StridedCopy
 from catad.linear.families.windows import Windowed
+from catad.scalar.printing.llvm_writer import literal, llvm_type
 from catad.vector.bins.sort import StableOrder
 from catad.vector.folds.fold import Fold
 from catad.vector.indexing.flat_index import FlatIndex
@@ -272,11 +274,11 @@ class _Program:
             return found
         for out in made:
             own = item.made[out][1]
-            for _, load in item.inputs:
-                alone = [other for _, other in item.inputs if self._root(other.wire) == self._root(load.wire)]
-                straight = load.wire >= 0 and load.access.axes == own and not load.access.guards and load.by < 0
-                if straight and len(alone) == 1 and wires[load.wire] == wires[out] and load.wire not in found.values():
-                    found[out] = load.wire
+            for _, one in item.inputs:
+                alone = [other for _, other in item.inputs if self._root(other.wire) == self._root(one.wire)]
+                straight = one.wire >= 0 and one.access.axes == own and not one.access.guards and one.by < 0
+                if straight and len(alone) == 1 and wires[one.wire] == wires[out] and one.wire not in found.values():
+                    found[out] = one.wire
                     break
         return found
 
@@ -429,3 +431,25 @@ def _reaches(after: dict[int, set[int]], start: int, goal: int) -> bool:
             seen.add(g)
             stack += after[g]
     return False
+
+
+def tested(text: Text, condition: str, buffer: Buffer, space: Tensor) -> str:
+    """Whether a formula may be used: all numbers are "normal", finite and not so small that they have lost digits, or are a
+    "number" and no NaN.
+    """
+    w, dtype = text.w, space.dtype
+    kind = llvm_type(dtype)
+    least, size = literal(float(np.finfo(dtype).tiny), dtype), literal(float("inf"), dtype)
+    fails = w.slot("i8", 1)
+    w.do(f"store i8 0, ptr {fails}")
+    with text.each([space.size]) as index:
+        x = load(w, text.at(buffer.pointer, index, [dtype.itemsize]), dtype)
+        if condition == "number":
+            wrong = w.set(f"fcmp uno {kind} {x}, {x}")
+        else:
+            far = w.intrinsic(f"llvm.fabs.f{8 * dtype.itemsize}", kind, f"{kind} {x}")
+            small, large = w.set(f"fcmp ult {kind} {far}, {least}"), w.set(f"fcmp uge {kind} {far}, {size}")
+            wrong = w.set(f"or i1 {small}, {large}")
+        before = w.set(f"load i8, ptr {fails}")
+        w.do(f"store i8 {w.set(f'or i8 {before}, ' + w.set(f'zext i1 {wrong} to i8'))}, ptr {fails}")
+    return w.set(f"icmp eq i8 {w.set(f'load i8, ptr {fails}')}, 0")
