@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine.cpu.narrow_bands import NARROW
+from catad.engine.cpu.whole.narrow_bands import NARROW
 from tests.linalg.test_banded import full
 
 RNG = np.random.default_rng(11)

@@ -105,7 +105,7 @@ BUGS = [
     ),
     Bug(
         "a narrow band is solved without the interchanges of its rows",
-        "engine/cpu/narrow_bands.py",
+        "engine/cpu/whole/narrow_bands.py",
         'place = self._at(self.w.set(f"sext i32 {pivot} to i64"), -1)',
         'place = self._at(self.w.set(f"sext i32 {pivot} to i64"), -1) if False else self._at(i, k)',
         "linalg/test_narrow_bands.py",

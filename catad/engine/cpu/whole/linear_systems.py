@@ -17,8 +17,8 @@ import numpy as np
 from catad import scalar
 from catad.category.boxes import Primitive
 from catad.category.spaces import Tensor
-from catad.engine.cpu.narrow_bands import NARROW, NarrowBand
 from catad.engine.cpu.whole.fortran import Fortran
+from catad.engine.cpu.whole.narrow_bands import NARROW, NarrowBand
 from catad.engine.cpu.whole.text import Arrays, Buffer, Text
 from catad.engine.text.numbers import called, cast, load, store
 from catad.linalg.cholesky import Cholesky, CholeskyPulled

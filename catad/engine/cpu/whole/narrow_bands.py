@@ -82,8 +82,8 @@ class NarrowBand:
         for k in range(self.n - 1, max(-1, self.n - 1 - width), -1):
             row("0", k, self.n - 1 - k)
         if width < self.n:
-            with self.w.each("0", str(self.n - width)) as step:
-                row(self.w.set(f"sub i64 {self.n - width - 1}, {step}"), 0, width)
+            with self.w.each("0", str(self.n - width)) as i:
+                row(self.w.set(f"sub i64 {self.n - width - 1}, {i}"), 0, width)
 
     # -- rows
 
