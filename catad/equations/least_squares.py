@@ -26,7 +26,7 @@ from catad.category.terms import D, MorphismLike, morphism
 from catad.category.wiring import wire
 from catad.derivative.functors import as_chain, fused, linear_graph
 from catad.derivative.grad import Gradient
-from catad.equations.implicit import inverted, planned
+from catad.equations.implicit import inverted, multiplied_out
 from catad.equations.optimum import finished, steps_of
 from catad.equations.solution import Ended, Problem, Solution
 from catad.equations.tolerance import Tolerance, apart, chosen, in_units, inner, joined, largest, parted, tolerance
@@ -81,9 +81,9 @@ class _Damped(D):
         parts = diagonal_block([pointwise(leaf, leaf, leaf) for leaf in normal.dom])
         n = len(wires)
         sum_ = total([(normal, tuple(range(n))), (parts, tuple(range(n, n + len(parts.slots))))])
-        plan = planned(sum_)
+        plan = multiplied_out(sum_)
         inverse = inverted(plan.result)
-        made = inverse.slots(b, b.inline(plan.wiring, [*wires, *flatten(damping)]))
+        made = inverse.slots(b, plan.slots(b, [*wires, *flatten(damping)]))
         return tuple(inverse.structure.apply(b, made, list(right)))
 
 
@@ -100,15 +100,15 @@ class Damped(D):
 
 def _jacobian(b: Builder, f: D, x: Wires) -> tuple[list[Wire], Structure, list[Wire]]:
     results, network, slots = linear_graph(b, fused(f, b.space(x)), flatten(x), tuple(range(len(flatten(x[0])))))
-    plan = planned(as_chain(network))
-    return results, plan.result, b.inline(plan.wiring, slots)
+    plan = multiplied_out(as_chain(network))
+    return results, plan.result, plan.slots(b, slots)
 
 
 def _normal(b: Builder, jacobian: Structure, slots: Sequence[Wire]) -> tuple[Structure, list[Wire]]:
     """J' J, multiplied out."""
     own = tuple(range(len(slots)))
-    plan = planned(chain([(jacobian, own), (jacobian.T, own)]))
-    return plan.result, b.inline(plan.wiring, list(slots))
+    plan = multiplied_out(chain([(jacobian, own), (jacobian.T, own)]))
+    return plan.result, plan.slots(b, list(slots))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from catad.category.spaces import Space, flatten
 from catad.category.terms import D
 from catad.derivative.functors import as_chain, network_at
 from catad.equations.corrections import Correction, JacobianProduct
-from catad.equations.implicit import planned
+from catad.equations.implicit import multiplied_out
 from catad.equations.krylov import conjugate_gradients
 from catad.equations.newton import newton
 from catad.equations.tolerance import Tolerance, apart, flat, joined, parted
@@ -62,7 +62,7 @@ def steps_of(equation: D, dom: Space, args: Any) -> Steps:
 
 def _is_thin(equation: D, dom: Space, leaves: int, n: int) -> bool:
     """Whether the Hessian has few numbers beside its unknowns, so that it is inverted by factors."""
-    hessian = planned(as_chain(network_at(equation, dom, tuple(range(leaves))))).result
+    hessian = multiplied_out(as_chain(network_at(equation, dom, tuple(range(leaves))))).result
     return hessian.stored <= STORED * n
 
 

@@ -27,7 +27,7 @@ from catad.category.spaces import Product, Space, flatten, rebuild
 from catad.category.terms import D, Id
 from catad.category.wiring import Builder, wire
 from catad.derivative.functors import as_chain, fused, linear_graph
-from catad.equations.implicit import planned
+from catad.equations.implicit import multiplied_out
 from catad.equations.ode.explicit import size_for
 from catad.equations.ode.method import Leaves, Method, Slopes, Step
 from catad.equations.ode.rosenbrock_tableaus import RosenbrockTableau
@@ -86,8 +86,8 @@ def _factorised(
     values, by_y, slots = linear_graph(b, wiring, point, tuple(range(1, n + 1)))
     _, by_t, own = linear_graph(b, wiring, point, (0,))
     moved = by_t.apply(b, own, [b.apply(const(np.ones((), t.dtype)), ())])
-    jacobian = planned(as_chain(by_y))
-    inverse, factors = inverse_on(b, jacobian.result, b.inline(jacobian.wiring, slots), scale_by(h, gamma), often=True)
+    jacobian = multiplied_out(as_chain(by_y))
+    inverse, factors = inverse_on(b, jacobian.result, jacobian.slots(b, slots), scale_by(h, gamma), often=True)
     return values, moved, inverse, factors
 
 

@@ -283,43 +283,58 @@ class _Loop:
             return
         plain = [k for k in outputs if not self.same(k) and k not in self.inputs]
         self.inside = self.needed()
+        known: dict[int, list[int] | None] = {}
         for k in plain:
-            sources = self.sources(k)
+            sources = self.sources(k, known)
             if sources is not None:
                 self.stacked += [i for i in dict.fromkeys(sources) if i not in self.stacked]
                 plain = [i for i in plain if i != k or k in sources]
         made = [k for k in plain if k in self.maker and isinstance(self.maker[k].primitive, (Contract, *_MOVES))]
         self.stacked += [k for k in dict.fromkeys(plain) if k not in made and k not in self.stacked]
         self.inside = self.needed()
-        self.stacked += [k for k in dict.fromkeys(made) if k not in self.stacked and not self.follows(k)]
+        follows: dict[int, bool] = {}
+        self.stacked += [k for k in dict.fromkeys(made) if k not in self.stacked and not self.follows(k, follows)]
 
     def needed(self) -> set[int]:
         """What the steps themselves make, for the state, the sums, and what is stacked so far."""
         ends = [*[self.next[k] for k in self.moving], *self.added, *self.stacked]
         return {k for box in self.between(ends) for k in box.outs}
 
-    def sources(self, k: int, depth: int = 0) -> list[int] | None:
-        """What to stack instead of an output that follows from it by a product with a large matrix; None where none does."""
+    def sources(self, k: int, known: dict[int, list[int] | None], depth: int = 0) -> list[int] | None:
+        """What to stack instead of an output that follows from it by a product with a large matrix; None where none does.
+
+        `known` has what was asked before, since many boxes may read one.
+        """
+        if k not in known:
+            known[k] = self._sources(k, known, depth)
+        return known[k]
+
+    def _sources(self, k: int, known: dict[int, list[int] | None], depth: int) -> list[int] | None:
         box = self.maker.get(k)
         if box is None or self.free(k) or k in self.inside or depth == DEEP or not isinstance(box.primitive, _AFTER):
             return None
         factor = self.factor(box)
         if factor is not None:
-            return self.sources(factor, depth + 1) or ([] if self.free(factor) else [factor])
+            return self.sources(factor, known, depth + 1) or ([] if self.free(factor) else [factor])
         varying = [i for i in dict.fromkeys(box.ins) if not self.same(i)]
-        found = {i: self.sources(i, depth + 1) for i in varying}
+        found = {i: self.sources(i, known, depth + 1) for i in varying}
         if all(one is None for one in found.values()):
             return None
-        return [j for i, one in found.items() for j in ([] if self.free(i) else [i] if one is None else one)]
+        return list(dict.fromkeys([j for i, one in found.items() for j in ([] if self.free(i) else [i] if one is None else one)]))
 
-    def follows(self, k: int, depth: int = 0) -> bool:
+    def follows(self, k: int, known: dict[int, bool], depth: int = 0) -> bool:
         """Whether a wire for all steps follows from what the loop gives, by contractions and moves that no step needs."""
+        if k not in known:
+            known[k] = self._follows(k, known, depth)
+        return known[k]
+
+    def _follows(self, k: int, known: dict[int, bool], depth: int) -> bool:
         if self.same(k) or k in self.inputs or k in self.stacked:
             return True
         box = self.maker.get(k)
         if box is None or k in self.inside or depth == DEEP or not isinstance(box.primitive, (Contract, *_MOVES)):
             return False
-        return all(self.follows(i, depth + 1) for i in box.ins)
+        return all(self.follows(i, known, depth + 1) for i in box.ins)
 
     # -- the loop, and what comes after it
 
