@@ -106,3 +106,28 @@ def test_what_is_refused():
     with pytest.raises(ct.SpaceError, match="needs residuals"):
         ct.least_squares(lambda x: x > 0)(3.0)
     assert ct.least_squares(lambda x: x)(np.float32(3)).dtype == np.float32
+
+
+@pytest.mark.slow
+def test_a_fit_through_a_loop():
+    """The residuals come from steps of a loop, whose Jacobian is known only by how it is applied."""
+    start, steps = np.array([1.0, 0.5]), 40
+
+    def path(p):
+        states, y = [], start
+        for _ in range(steps):
+            y = np.stack([y[0] + 0.1 * (p[0] * y[1]), y[1] - 0.1 * p[1] * y[0] * y[0]])
+            states.append(y)
+        return np.stack(states)
+
+    true = np.array([0.7, 0.4])
+    data = ct.function(path)(true)
+
+    def fitted(data):
+        return ct.least_squares(lambda p, data: path(p) - data)(np.array([0.6, 0.5]), data)
+
+    np.testing.assert_allclose(fitted(data), true, rtol=1e-9)
+    J = ct.jacfwd(path)(true).reshape(-1, 2)
+    _, L = ct.linearize(fitted, data)
+    w = np.cos(np.arange(data.size)).reshape(data.shape)
+    np.testing.assert_allclose(L(w), np.linalg.lstsq(J, w.reshape(-1), rcond=None)[0], rtol=1e-6)
