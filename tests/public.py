@@ -15,3 +15,5 @@ def _makes_a_morphism(name: str) -> bool:
 ERRORS = {name for name in ct.__all__ if inspect.isclass(thing := getattr(ct, name)) and issubclass(thing, Exception)}
 MORPHISMS = {name for name in ct.__all__ if _makes_a_morphism(name)} | {"D", "compile"}  # and those that make one
 AT_A_POINT = set(ct.__all__) - ERRORS - MORPHISMS  # derivatives at points, plans, linear maps, spaces, operators, settings
+OF_EQUATIONS = {name for name in MORPHISMS if getattr(ct, name).__module__.startswith("catad.equations.")}
+"""Those whose equations must have a solution at a point: tests/equations has points of their own."""

@@ -176,6 +176,11 @@ class Structure(ABC):
         return self.entry_count is None
 
     @property
+    def has_factors(self) -> bool:
+        """True where applying the map solves with factors that are among its slots."""
+        return False
+
+    @property
     def holds_matrix(self) -> bool:
         """True where `dense` reads the matrix off the slots."""
         return False

@@ -165,7 +165,7 @@ CASES = [
         A + 0.01,
         X**2,
     ),
-    ("interp", lambda x, p, f: np.interp(x, p, f), A, X + 0.01, X**2),
+    ("interp", lambda x, p, f: np.interp(x, p, f), A, X + 1.01, X**2),
     ("interp", lambda x: (np.interp(x, X, [0.0, 1.0, np.inf, 2.0]), np.interp(x, X, X)), N),
     ("interp", lambda x, f: np.interp(x, X[:3], f, period=3.0), V + 0.1, W),
     ("interp", lambda x: np.interp(x, [1.0], [2.0], right=5), V),

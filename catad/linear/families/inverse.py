@@ -289,6 +289,10 @@ class Inverse(Structure):
         return (*self.of.slots, *(KINDS[self.factored].spaces(array_of_factors(self.of, self.factored)) if self.factored else ()))
 
     @property
+    def has_factors(self) -> bool:
+        return bool(self.factored)
+
+    @property
     def T(self) -> Inverse:
         return Inverse(self.of.T, self.factored, not self.turned, self.rtol)
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from catad.category.spaces import Tensor
 from catad.linear.families.block import assemble, chain, diagonal_block, total
 from catad.linear.families.delta import Delta, delta
-from catad.linear.families.inverse import Inverse
 from catad.linear.families.inverses import inverse_of
 from catad.linear.families.ordered_inverse import Inverted, inverse_of_entries
 from catad.linear.products import multiply
@@ -43,7 +42,7 @@ def inverse_on(b: Builder, of: Structure, slots: Sequence[Wire], shift: Wire | N
     """
     of, wires = (of, list(slots)) if shift is None else shifted_on(b, of, slots, shift)
     found = inverse_of(of)
-    if often and any(isinstance(part, Inverse) and part.factored for part, _ in found.structure.series):
+    if often and any(part.has_factors for part, _ in found.structure.series):
         found = _of_entries(of) or found
     return found.structure, list(found.slots(b, wires))
 
