@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 FEW = 256  # unknowns of a Jacobian through loops up to which its array is made
 
+
 class MultipliedOut(NamedTuple):
     """A Jacobian that is multiplied out, and a function that adds the boxes of its slots to those of its factors."""
 

@@ -10,29 +10,17 @@ import numpy as np
 
 from catad.category.terms import D
 from catad.equations.ode.dense_output import hermite
-from catad.equations.ode.method import Leaves, Method, Slopes, Step
+from catad.equations.ode.method import Leaves, OfTableau, Slopes, Step
 from catad.equations.ode.tableaus import Tableau
 from catad.support.lru import remembered
 from catad.vector.pointwise.map import MapOf
 
 
 @dataclass(frozen=True)
-class Explicit(Method):
+class Explicit(OfTableau):
     """The method of a tableau."""
 
     tableau: Tableau
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return self.tableau.name
-
-    @property
-    def order(self) -> int:  # type: ignore[override]
-        return self.tableau.order
-
-    @property
-    def error_order(self) -> int:  # type: ignore[override]
-        return self.tableau.error_order
 
     def step(self, slopes: Slopes, t: Any, h: Any, y: Leaves, first: Leaves, carried: Any, args: Any) -> Step:
         own, found, end = self.tableau, [first], y

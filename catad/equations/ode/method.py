@@ -83,3 +83,21 @@ def checked(f: D, unknown: Space, made: Space) -> None:
     """Raise where slopes are not made like y."""
     if [leaf.shape for leaf in made.leaves] != [leaf.shape for leaf in unknown.leaves]:
         raise errors.SpaceError(errors.slopes_of_another_shape(f, unknown, made))
+
+
+class OfTableau(Method):
+    """A method that a tableau gives, which has its name and its orders."""
+
+    tableau: Any
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return str(self.tableau.name)
+
+    @property
+    def order(self) -> int:  # type: ignore[override]
+        return int(self.tableau.order)
+
+    @property
+    def error_order(self) -> int:  # type: ignore[override]
+        return int(self.tableau.error_order)

@@ -29,7 +29,7 @@ from catad.category.wiring import Builder, wire
 from catad.derivative.functors import as_chain, fused, linear_graph
 from catad.equations.implicit import multiplied_out
 from catad.equations.ode.explicit import size_for
-from catad.equations.ode.method import Leaves, Method, Slopes, Step
+from catad.equations.ode.method import Leaves, OfTableau, Slopes, Step
 from catad.equations.ode.rosenbrock_tableaus import RosenbrockTableau
 from catad.linear.families.shifted import inverse_on
 from catad.linear.solving.lenient import made_lenient
@@ -115,22 +115,10 @@ def system(f: D, dom: Space, gamma: float) -> System:
 
 
 @dataclass(frozen=True)
-class Rosenbrock(Method):
+class Rosenbrock(OfTableau):
     """The method of a tableau."""
 
     tableau: RosenbrockTableau
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return self.tableau.name
-
-    @property
-    def order(self) -> int:  # type: ignore[override]
-        return self.tableau.order
-
-    @property
-    def error_order(self) -> int:  # type: ignore[override]
-        return self.tableau.error_order
 
     def step(self, slopes: Slopes, t: Any, h: Any, y: Leaves, first: Leaves, carried: Any, args: Any) -> Step:
         own, parts = self.tableau, system(slopes.f, slopes.dom, self.tableau.gamma)
