@@ -26,8 +26,10 @@ class Block(NamedTuple):
 
 
 def documents() -> list[Path]:
-    """The README, the page for contributors, and the pages of `docs/`."""
-    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+    """The README, the page for contributors, and the pages of `docs/`; what is built there begins with an underscore."""
+    pages = sorted((ROOT / "docs").rglob("*.md"))
+    built = [page for page in pages if any(part.startswith("_") for part in page.relative_to(ROOT / "docs").parts)]
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *[page for page in pages if page not in built]]
 
 
 def blocks(source: str) -> list[Block]:
