@@ -382,8 +382,8 @@ def concatenate(axis: int = 0) -> D:
 def stack(axis: int = 0) -> D:
     """The leaves of a product, all of one shape, along a new axis.
 
-    Shapes: k arrays (...) to (..., k, ...), k at `axis`. Dtype: the common one by NEP 50. Raises `SpaceError` where shapes
-    differ or the axis is out of range, `ArgumentError` for an axis that is no integer.
+    Shapes: k arrays (...) to (..., k, ...), k at `axis`. Dtype: the common one by NEP 50. Its transpose takes the slices
+    apart. Raises `SpaceError` where shapes differ or the axis is out of range, `ArgumentError` for an axis that is no integer.
 
     >>> import catad as ct
     >>> ct.stack()(1.0, 2.0)
