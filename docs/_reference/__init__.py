@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the pages and the links with Sphinx."""
-    from .links import add_links, link_alias, outside
+    from .links import PlainText, add_links, link_alias, outside
 
+    app.add_transform(PlainText)
     app.connect("builder-inited", _write)
     app.connect("doctree-read", add_links)
     app.connect("missing-reference", link_alias)

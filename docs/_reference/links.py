@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from docutils import nodes  # type: ignore[import-untyped]
+from sphinx.transforms import SphinxTransform
 
 from .aliases import ALIASES
 from .names import named
@@ -36,6 +37,16 @@ def add_links(app: Sphinx, tree: nodes.document) -> None:
         )
         literal.replace_self(target)
         target += literal
+
+
+class PlainText(SphinxTransform):
+    """Quotation marks and dots of docstrings stay as they are written: `J' J` is no apostrophe."""
+
+    default_priority = 740  # before Sphinx makes typographic ones
+
+    def apply(self, **kwargs: Any) -> None:
+        if self.env.docname.startswith(f"{FOLDER}/"):
+            self.document["support_smartquotes"] = False
 
 
 def link_alias(app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nodes.Element) -> nodes.Element | None:

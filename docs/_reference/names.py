@@ -99,7 +99,9 @@ class Name:
     def signature(self) -> str:
         """The parameters with their types, in parentheses, and the type of the result; "" for what is not called."""
         if self.kind in (Kind.VALUE, Kind.MODULE):
-            return called(self.text)
+            name, arguments = called(self.text)
+            known = named().get(f"catad.{name}")
+            return arguments if known and known.value is self.value else ""
         return "" if self.kind is Kind.ERROR else signature(self.value)
 
     @cached_property
@@ -172,10 +174,10 @@ def _text_below(file: Path, line: int) -> str:
     return inspect.cleandoc(found[1]) if found else ""
 
 
-def called(text: str) -> str:
-    """The arguments of a value that is called, as its text begins: `` `ct.add(x, y)` adds``; or ""."""
-    found = re.match(r"`(?:ct\.)?[\w.]+(\((?!\))[^`]*\))`", text)
-    return found[1] if found else ""
+def called(text: str) -> tuple[str, str]:
+    """The name and the arguments with which the text of a value begins, such as "add" and "(x, y)"; else two empty texts."""
+    found = re.match(r"`ct\.([\w.]+)(\((?!\))[^`]*\))`", text)
+    return (found[1], found[2]) if found else ("", "")
 
 
 def signature(thing: Any) -> str:

@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ import catad as ct
 from .aliases import ALIASES
 from .groups import GROUPS, Group
 from .names import Kind, Name, named, public, signature
+from .results import RESULTS
 from .structures import Shown, example, shown
 from .text import PARTS, Block, Doc, items, left_to, parse, rst
 
@@ -128,7 +130,7 @@ def _fields(doc: Doc, name: Name, thing: Any, linked: Callable[[str], str | None
         other = named().get(f"catad.{left[part]}") if part in left else None
         if other and part in (there := parts_of(other)):
             said.append(f":py:obj:`{other.short} <{other.path}>`: {rst(there[part], linker(other.space, other.value))}")
-        if part == "Errors" and (more := _other_errors(doc, name) if thing is name.value else ""):
+        if part == "Errors" and thing is name.value and (more := _other_errors(name, " ".join(said))):
             said.append(more)
         if said:
             fields[part] = " ".join(said)
@@ -146,13 +148,11 @@ def parts_of(name: Name) -> dict[str, str]:
     return {**found, **parse(name.text).parts}
 
 
-def _other_errors(doc: Doc, name: Name) -> str:
-    """The errors of names to which the text refers, where it does not name them itself."""
-    if name.kind in (Kind.ERROR, Kind.MODULE):
-        return ""
-    own = set(re.findall(r"`(\w*Error)`", doc.parts.get("Errors", "")))
-    more = sorted(error for error in all_errors(name) - own if f"catad.{error}" in named())
-    return "In all also " + ", ".join(f":py:obj:`{error} <catad.{error}>`" for error in more) + "." if more else ""
+def _other_errors(name: Name, said: str) -> str:
+    """The errors of names to which a docstring refers, where neither it nor what the page quotes names them."""
+    text = said + name.text.split(">>>")[0]
+    more = sorted(error for error in all_errors(name) if error not in text and f"catad.{error}" in named())
+    return "It may also raise " + ", ".join(f":py:obj:`{error} <catad.{error}>`" for error in more) + "." if more else ""
 
 
 @cache
@@ -191,26 +191,36 @@ def _cached(thing: Any) -> bool:
 
 
 def _members(name: Name) -> list[str]:
-    """The methods and properties of a class."""
-    if name.kind not in (Kind.CLASS, Kind.ERROR) or name.same_as:
-        return []
-    found = [line for member, thing in members(name.value) for line in ("", *_member(name, member, thing))]
-    return ["", *_heading("Methods and properties", "-"), f".. py:currentmodule:: {name.space}", *found] if found else []
+    """The methods and properties of a class, those with an example first; or of what a function gives."""
+    lines: list[str] = []
+    if name.kind in (Kind.CLASS, Kind.ERROR) and not name.same_as:
+        found = sorted(members(name.value), key=lambda member: ">>>" not in (inspect.getdoc(member[1]) or ""))
+        lines = [line for member, thing in found for line in ("", *_member(name.space, name.last, member, thing))]
+        lines = [*_heading("Methods and properties", "-"), f".. py:currentmodule:: {name.space}", *lines] if lines else []
+    for given in RESULTS.get(name.key, ()):
+        module, _, last = given.path.rpartition(".")
+        cls = getattr(import_module(module), last)
+        there = dict(members(cls))
+        doc = parse(inspect.getdoc(cls) or "")
+        lines += [*_heading(f"What it gives: {last}", "-"), f".. py:currentmodule:: {module}", "", f".. py:class:: {last}", ""]
+        lines += ["   " + rst(doc.summary, linker(module, cls))]
+        lines += [line for member in given.members for line in ("", *_member(module, last, member, there[member]))] + [""]
+    return ["", *lines]
 
 
-def _member(name: Name, member: str, thing: Any) -> list[str]:
+def _member(space: str, owner: str, member: str, thing: Any) -> list[str]:
     plain = thing.__func__ if isinstance(thing, (classmethod, staticmethod)) else thing
     property_ = hasattr(plain, "fget") or _cached(plain)
     text = inspect.getdoc(plain) or ""
     doc = parse(text)
     if property_:
-        head = [f".. py:property:: {name.last}.{member}"]
+        head = [f".. py:property:: {owner}.{member}"]
     else:
         shown = re.sub(r"^\((self|cls)(, )?", "(", signature(plain)) if not isinstance(thing, staticmethod) else signature(plain)
-        head = [f".. py:method:: {name.last}.{member}{shown}"]
+        head = [f".. py:method:: {owner}.{member}{shown}"]
         if isinstance(thing, (classmethod, staticmethod)):
             head.append(f"   :{type(thing).__name__}:")
-    linked = linker(name.space, plain)
+    linked = linker(space, plain)
     body = [rst(doc.summary, linked), ""]
     for block in doc.blocks:
         body += _block(block, linked)
@@ -367,9 +377,9 @@ def group_page(group: Group) -> str:
 def index_page() -> str:
     """The page that lists the groups, and explains the types that signatures name."""
     lines = [
-        *_heading("Reference", "="),
-        f"All public names of catad {ct.__version__}, by topic. Code writes ``import catad as ct``; ``help(ct.scan)`` shows the",
-        "text of a page in a terminal. :ref:`genindex` lists all names by the alphabet.",
+        *_heading("Public names", "="),
+        f"The public names of catad {ct.__version__}, by topic. Code writes ``import catad as ct``. In a terminal,",
+        "``help(ct.scan)`` shows the text of a page. :ref:`genindex` lists all names by the alphabet.",
         "",
         *[".. list-table::", "   :class: names", "   :widths: 30 70", ""],
     ]

@@ -206,7 +206,7 @@ TABLE = {
         "ct.linear.block([[ct.linear.identity(ct.f64[3])] * 2], ct.f64[3] * ct.f64[3], ct.product(ct.f64[3]))"
     ),
     "linear.inverse": Example("ct.linear.inverse(ct.linear.cumulative_sum(ct.f64[4]))"),
-    "LinearMap": Example("ct.linear.identity(ct.f64[4]) + ct.linear.outer(np.ones(4), np.ones(4))"),
+    "LinearMap": Example("ct.scale(np.arange(1.0, 5.0)) + ct.linear.sparse(scipy.sparse.eye_array(4, k=1))"),
     # linear algebra
     **{
         f"linalg.{name}": at(f"ct.linalg.{name}", GRID)

@@ -21,7 +21,7 @@ from tests.docs.test_public_names import PUBLIC
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
 try:
-    from _reference import aliases, groups, lacking, names, pages, structures, text
+    from _reference import aliases, groups, lacking, names, pages, results, structures, text
 finally:
     sys.path.remove(str(ROOT / "docs"))
 
@@ -225,6 +225,15 @@ def test_the_structure_of_a_given_solution_is_that_of_the_equation() -> None:
     example = structures.example(named("catad.implicit"))  # of x * x - a at x = 1, 2, 3
     assert example is not None
     np.testing.assert_allclose(structures.value(example).todense(), np.diag([1 / 2, 1 / 4, 1 / 6]))
+
+
+def test_what_functions_give_has_its_members_on_their_pages() -> None:
+    for key, found in results.RESULTS.items():
+        page = pages.page(named(f"catad.{key}"))
+        for given in found:
+            last = given.path.rpartition(".")[2]
+            assert f".. py:class:: {last}\n" in page
+            assert all(re.search(rf"py:(method|property):: {last}\.{member}\b", page) for member in given.members)
 
 
 def test_nothing_is_lacking() -> None:
