@@ -6,6 +6,7 @@ names in code, such as `ct.scan`, links to their pages. `python -m docs._referen
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -36,8 +37,7 @@ def _write(app: Sphinx) -> None:
 def _source(app: Sphinx) -> str:
     """The address of a file of the source, with `{path}` and `{line}`; "" where the repository has none."""
     try:
-        from _links import address  # type: ignore[import-not-found]
-    except ImportError:
+        file = str(import_module("_links").address(app, "{path}"))
+    except ModuleNotFoundError:
         return ""
-    file = str(address(app, "{path}"))
     return f"{file}#L{{line}}" if file else ""

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import catad as ct
+from catad.vector.custom_derivative import by_hand
 
 ROOT = Path(ct.__file__).parents[1]
 BESIDE = {"catad": ("testing",), "catad.torch": ("as_function",), "catad.jax": ("as_function",)}
@@ -102,6 +103,8 @@ class Name:
             name, arguments = called(self.text)
             known = named().get(f"catad.{name}")
             return arguments if known and known.value is self.value else ""
+        if self.value is ct.D:  # whose calls go on to a function
+            return signature(by_hand).partition(" -> ")[0]
         return "" if self.kind is Kind.ERROR else signature(self.value)
 
     @cached_property

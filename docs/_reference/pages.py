@@ -15,7 +15,7 @@ import catad as ct
 from .aliases import ALIASES
 from .groups import GROUPS, Group
 from .names import Kind, Name, named, public, signature
-from .results import RESULTS
+from .results import OF_TERMS, RESULTS
 from .structures import Shown, example, shown
 from .text import PARTS, Block, Doc, items, left_to, parse, rst
 
@@ -179,7 +179,8 @@ def members(cls: type) -> Iterator[tuple[str, Any]]:
             continue
         for name, thing in vars(base).items():
             plain = thing.__func__ if isinstance(thing, (classmethod, staticmethod)) else thing
-            if name.startswith("_") or name in seen or not (callable(plain) or hasattr(plain, "fget") or _cached(plain)):
+            hidden = name.startswith("_") or name in seen or (base is ct.D and name in OF_TERMS)
+            if hidden or not (callable(plain) or hasattr(plain, "fget") or _cached(plain)):
                 continue
             seen.add(name)
             if not isinstance(plain, type) and inspect.getdoc(plain):

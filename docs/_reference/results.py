@@ -28,3 +28,5 @@ RESULTS = {
         _given("catad.simt.kernel.Launch", "explain"),
     ),
 }
+OF_TERMS = ("data", "lasting", "held_bytes", "known_dom", "known_cod", "lay_out", "code", "recipe")
+"""Methods of `ct.D` by which catad asks a term what it is; users call none of them."""

@@ -149,6 +149,8 @@ def left_to(text: str) -> dict[str, str]:
 
 
 _SPECIAL = re.compile(r"([\\*_|`<>\[\]])")
+_MARKS = re.compile(r"\(?(?:\w|#|\d+|[ivxlcdmIVXLCDM]+)[.)] |[-+:.>](?!py:|doc:)")
+"""Beginnings that reStructuredText would take for the mark of a list or a block: `C. Elliott`."""
 _GUIDE = re.compile(r"docs/([\w-]+)\.md")
 
 
@@ -171,6 +173,8 @@ def rst(text: str, linked: Callable[[str], str | None] = lambda code: None) -> s
         else:
             out.append(_plain(piece))
     joined = "".join(out).removeprefix("\\ ").removesuffix("\\ ")
+    if _MARKS.match(joined):
+        joined = f"\\ {joined}"
     return re.sub(r"(?<=\s)\\ (?=[:`])", "", re.sub(r"(?<=`)\\ (?=\s)", "", joined))
 
 

@@ -100,6 +100,7 @@ def test_parts_that_a_text_leaves_to_another_name_are_quoted() -> None:
 
 def test_markup_shows_text_as_it_stands() -> None:
     assert text.rst("a * b ** c_d | `x * y`s <z>") == "a \\* b \\*\\* c\\_d \\| ``x * y``\\ s \\<z\\>"
+    assert text.rst("C. Elliott") == "\\ C. Elliott" and text.rst("- x") == "\\ - x" and text.rst("`f` x") == "``f`` x"
     assert text.rst("`f`, *a book*, docs/engine.md.", lambda code: "catad.f") == (
         ":py:obj:`f <catad.f>`\\ , \\ *a book*\\ , :doc:`/engine`\\ ."
     )
@@ -273,7 +274,7 @@ def test_pages_are_indexed_and_linked_by_sphinx(tmp_path: Path) -> None:
     pytest.importorskip("myst_parser", reason="pip install '.[docs]': no site is built")
     folder = tmp_path / "_generated" / "reference"
     folder.mkdir(parents=True)
-    chosen = ["catad.scan", "catad.cumsum", "catad.SpaceError", "catad.LinearMap", "catad.add", "catad.fft.fft"]
+    chosen = ["catad.scan", "catad.cumsum", "catad.SpaceError", "catad.LinearMap", "catad.dup", "catad.fft.fft"]
     for path in chosen:
         see_also = pages.page(named(path)).partition("See also\n---")[0]  # which links to pages that are not here
         (folder / f"{path}.rst").write_text(see_also, encoding="utf-8")
@@ -294,6 +295,8 @@ def test_pages_are_indexed_and_linked_by_sphinx(tmp_path: Path) -> None:
     assert "nothing</span></code></a>" not in guide
     scan = (tmp_path / "out" / "_generated" / "reference" / "catad.scan.html").read_text(encoding="utf-8")
     assert 'href="catad.LinearMap.html#catad.LinearMap"' not in scan and "index.html#types-in-signatures" in scan
+    dup = (tmp_path / "out" / "_generated" / "reference" / "catad.dup.html").read_text(encoding="utf-8")
+    assert "<p>C. Elliott, The Simple Essence" in dup  # no list that begins with the letter C
     assert inventory(tmp_path / "out" / "objects.inv") >= {*chosen, "catad.LinearMap.solve"}
 
 
