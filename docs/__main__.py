@@ -18,7 +18,8 @@ def main() -> int:
     except ImportError:
         print("Sphinx builds the site: pip install '.[docs]'", file=sys.stderr)
         return 2
-    status = build_main(["-b", "html", "-W", "--keep-going", "-j", "2", "-d", str(out.parent / "doctrees"), str(FOLDER), str(out)])
+    doctrees = str(out.parent / "doctrees")
+    status = build_main(["-b", "html", "-W", "--keep-going", "-j", "2", "-d", doctrees, str(FOLDER), str(out)])
     if not status:
         print(f"the site: {out / 'index.html'}")
     return int(status)

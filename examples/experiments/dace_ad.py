@@ -2,12 +2,11 @@
 
 DaCe AD is A. Boudaoud, A. Calotoiu, M. Copik and T. Hoefler, "DaCe AD: Unifying High-Performance Automatic Differentiation for
 Machine Learning and Scientific Computing", 2025, arXiv 2509.02197; it is in the package `dace` from version 2.0 (`pip install
---pre dace`), and needs a C++ compiler. The programs are those of the folder npbench in CATAD_OUTSIDE_DATA. Both libraries get the
-NumPy text as it stands and compute the sum of all results with its gradients by all floating arrays; DaCe gets the types
-of the arguments besides, since it compiles before it sees them. The paper measured the authors' own rewrites of the programs; here
-is no rewrite, so DaCe refuses more programs than there. One thread each; products of matrices by OpenBLAS. DaCe is measured
-with and without its automatic optimisation; the faster one with right results counts. A program runs in a process of its own, for
-SECONDS at most.
+--pre dace`), and needs a C++ compiler. The programs are those of the folder npbench in CATAD_OUTSIDE_DATA. Both libraries get
+the NumPy text as it stands and compute the sum of all results with its gradients by all floating arrays; DaCe gets the types of
+the arguments besides, since it compiles before it sees them. One thread each; products of matrices by OpenBLAS. DaCe is measured
+with and without its automatic optimisation; the faster one with right results counts. A program runs in a process of its own,
+for SECONDS at most.
 
     python examples/experiments/dace_ad.py [--only NAME ...] [--seconds SECONDS] [--json FILE] [--rounds N]
 """
@@ -157,7 +156,7 @@ def one(path: Path, rounds: int) -> dict[str, Any]:
     """Seconds of a program by both, or why there is no figure."""
     with tempfile.TemporaryDirectory() as place, warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
-        os.environ["CATAD_CACHE_DIR"] = os.environ["DACE_default_build_folder"] = place
+        os.environ["CATAD_CACHE_DIR"] = os.environ["DACE_default_build_folder"] = place  # noqa: SIM112  DaCe's name
         case = Case(path, Path(place))
         ours = by_catad(case)
         want, runs, refused = ours(), {"catad": ours}, ""
