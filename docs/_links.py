@@ -158,17 +158,16 @@ def generate(app: Sphinx) -> None:
             page.unlink()
 
 
-def edit_link(app: Sphinx, pagename: str, _template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
-    """Give a page its link "edit this page" where it is made from a file and the repository has an address."""
+def page_links(app: Sphinx, pagename: str, _template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
+    """Give a page the address of the repository, and that where its own file is edited."""
     path = origin(app, pagename) if doctree is not None else ""
-    url = address(app, path, edit=True) if (app.srcdir.parent / path).is_file() else ""
-    context["theme_use_edit_page_button"] = bool(url)
-    context["get_edit_provider_and_url"] = lambda: (None, url)
+    context["repository"] = app.config.catad_repository
+    context["edit_url"] = address(app, path, edit=True) if (app.srcdir.parent / path).is_file() else ""
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("catad_repository", repository(app.srcdir.parent), "html", str)
     app.connect("builder-inited", generate, priority=400)
-    app.connect("html-page-context", edit_link, priority=900)
+    app.connect("html-page-context", page_links, priority=100)
     app.add_transform(Outside)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -25,15 +25,18 @@ copybutton_prompt_is_regexp = True
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"catad {release}"
+templates_path = ["_templates"]
 html_static_path = ["_static"]
 html_css_files = ["catad.css"]
 html_favicon = "_static/catad.svg"
 html_sidebars = {"index": [], "search": []}
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's system has it
 html_theme_options = {
     "logo": {"text": f"catad {release}", "image_light": "_static/catad.svg", "image_dark": "_static/catad.svg"},
     "show_toc_level": 2,
     "header_links_before_dropdown": 6,
-    "secondary_sidebar_items": ["page-toc", "edit-this-page", "sourcelink"],
+    "navbar_end": ["theme-switcher", "repository"],
+    "secondary_sidebar_items": {"**": ["page-toc", "edit-page", "sourcelink"], "index": []},
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],
 }
