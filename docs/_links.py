@@ -43,9 +43,11 @@ def address(app: Sphinx, path: str, *, edit: bool = False) -> str:
 
 
 def origin(app: Sphinx, docname: str) -> str:
-    """The file from which a page is made, relative to the root of the repository."""
-    said = app.env.metadata[docname].get("origin")
-    return str(said or os.path.relpath(app.env.doc2path(docname), app.srcdir.parent))
+    """The file from which a page is made, relative to the root of the repository; a generated page may have none."""
+    if said := app.env.metadata[docname].get("origin"):
+        return str(said)
+    program = docname.replace("_generated/gallery", "docs/gallery") + ".py"
+    return program if (app.srcdir.parent / program).is_file() else os.path.relpath(app.env.doc2path(docname), app.srcdir.parent)
 
 
 def page_of(app: Sphinx, path: str) -> str | None:
@@ -162,7 +164,7 @@ def page_links(app: Sphinx, pagename: str, _template: str, context: dict[str, An
     """Give a page the address of the repository, and that where its own file is edited."""
     path = origin(app, pagename) if doctree is not None else ""
     context["repository"] = app.config.catad_repository
-    context["edit_url"] = address(app, path, edit=True) if (app.srcdir.parent / path).is_file() else ""
+    context["edit_url"] = address(app, path, edit=True) if path and not path.startswith("docs/_generated/") else ""
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
