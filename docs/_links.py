@@ -5,7 +5,7 @@
 which file it was made (`origin`), and its links and pictures are relative to that file.
 
 The address of the repository is `Repository` in `[project.urls]` of pyproject.toml, and nowhere else. The links "edit this page"
-and those to files without a page need it, and are left out without it.
+need it, and are left out without it. Links to files without a page lead there too, and without it they download the file.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ EDIT = {"gitlab.com": "-/edit/main", "codeberg.org": "_edit/branch/main"}
 BLOB = {"gitlab.com": "-/blob/main", "codeberg.org": "src/branch/main"}
 
 
-def repository(root: Path) -> str:
-    """The address of the repository, or nothing where pyproject.toml names none."""
+def addresses(root: Path) -> dict[str, str]:
+    """The addresses of the project, as pyproject.toml names them; it may name none."""
     file = root / "pyproject.toml"
-    urls = tomllib.loads(file.read_text(encoding="utf-8"))["project"].get("urls", {}) if file.exists() else {}
-    return str(urls.get("Repository", ""))
+    found: dict[str, str] = tomllib.loads(file.read_text(encoding="utf-8"))["project"].get("urls", {}) if file.exists() else {}
+    return found
 
 
 def address(app: Sphinx, path: str, *, edit: bool = False) -> str:
@@ -168,7 +168,7 @@ def page_links(app: Sphinx, pagename: str, _template: str, context: dict[str, An
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    app.add_config_value("catad_repository", repository(app.srcdir.parent), "html", str)
+    app.add_config_value("catad_repository", addresses(app.srcdir.parent).get("Repository", ""), "html", str)
     app.connect("builder-inited", generate, priority=400)
     app.connect("html-page-context", page_links, priority=100)
     app.add_transform(Outside)

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import catad
 
-sys.path.insert(0, str(Path(__file__).parent))  # the modules of this folder that begin with an underscore
+FOLDER = Path(__file__).parent
+sys.path.insert(0, str(FOLDER))  # the modules of this folder that begin with an underscore
+from _links import addresses  # noqa: E402
 
 project = "catad"
 author = "catad developers"
@@ -24,6 +26,7 @@ copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
 html_theme = "pydata_sphinx_theme"
+html_baseurl = addresses(FOLDER.parent).get("Documentation", "")
 html_title = f"catad {release}"
 templates_path = ["_templates"]
 html_static_path = ["_static"]

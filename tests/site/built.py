@@ -36,6 +36,13 @@ def needs_sphinx() -> None:
         pytest.importorskip(name, reason=f"pip install '.[docs]': {name} is missing, and no page is built")
 
 
+def sources() -> set[tuple[str, int]]:
+    """The files of docs/ apart from those that a build makes, and when they changed."""
+    made = {"_build", "_generated", "__pycache__"}
+    files = [path for path in (ROOT / "docs").rglob("*") if path.is_file() and not made & set(path.parts)]
+    return {(path.relative_to(ROOT).as_posix(), path.stat().st_mtime_ns) for path in files}
+
+
 def build(shared: Path) -> Path:
     """The folder of the pages: that of CATAD_SITE, else one that the first process of the session builds in `shared`."""
     if given := os.environ.get("CATAD_SITE"):
@@ -45,8 +52,11 @@ def build(shared: Path) -> Path:
     with (shared / "site.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not said.exists():
+            before = sources()
             done = sphinx_build("-m", "docs", "--out", str(folder))
-            said.write_text(f"{done.returncode}\n{done.stdout}", encoding="utf-8")
+            touched = sorted(map(str, before ^ sources()))
+            report = f"{done.returncode or len(touched)}\n{done.stdout}\nwritten beside the site: {touched}"
+            said.write_text(report, encoding="utf-8")
     status, _, output = said.read_text(encoding="utf-8").partition("\n")
     assert status == "0", output[-4000:]
     return folder
