@@ -52,12 +52,11 @@ def origin(app: Sphinx, docname: str) -> str:
 
 def page_of(app: Sphinx, path: str) -> str | None:
     """The page that shows a file or folder of the repository."""
+    root = app.srcdir.parent
     if path.startswith("docs/"):
-        name = app.project.path2doc(app.srcdir.parent / path)
-    elif path == "examples":
-        name = f"{EXAMPLES}/index"
-    elif path.startswith("examples/"):
-        name = f"_generated/{path.removesuffix('.py')}"
+        name = app.project.path2doc(root / path)
+    elif path.split("/")[0] == "examples":
+        name = f"_generated/{path}/index" if (root / path).is_dir() else f"_generated/{path.removesuffix('.py')}"
     else:
         name = f"{PROJECT}/{path.removesuffix('.md')}"
     return name if name in app.env.found_docs else None
@@ -113,35 +112,33 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
+def says(file: Path) -> str:
+    """The first paragraph of the docstring of a program."""
+    said = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+    return " ".join(said.split("\n\n")[0].split())
+
+
 def example(file: Path, root: Path) -> str:
-    """The page of a program: what its docstring says, and its text."""
+    """The page of a program: what its docstring says first, its picture if it has one, and its text."""
     path = file.relative_to(root).as_posix()
-    place = posixpath.relpath(path, posixpath.dirname(f"docs/_generated/{path}"))
-    said = (ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or "").split("\n\n")[0]
+    here = posixpath.dirname(f"docs/_generated/{path}")
+    place = posixpath.relpath(path, here)
+    picture = f"docs/pictures/{file.stem}.svg"
+    shown = ""
+    if file.parent == root / "examples" and (root / picture).is_file():
+        shown = f"![what {file.name} draws]({posixpath.relpath(picture, posixpath.dirname(path))})\n\n"
     return (
-        f"---\norigin: {path}\n---\n# {path}\n\n{said}\n\n{{download}}`{path} <{place}>`\n\n"
-        f"```{{literalinclude}} {place}\n:language: python\n```\n"
+        f"---\norigin: {path}\n---\n# {file.name}\n\n{says(file)}\n\n{{download}}`{path} <{place}>`\n\n"
+        f"{shown}```{{literalinclude}} {place}\n:language: python\n```\n"
     )
 
 
-LIST = """# Examples
-
-Every program runs by itself, as `python examples/NAME.py`. Those of `experiments/` measure catad beside other libraries.
-
-```{toctree}
-:glob:
-
-*
-```
-
-## Experiments
-
-```{toctree}
-:glob:
-
-experiments/*
-```
-"""
+def listed(title: str, text: str, folder: Path, *entries: str) -> str:
+    """A page that lists the programs of a folder, and other pages."""
+    files = sorted(folder.glob("*.py"))
+    lines = "\n".join(f"- [{file.name}]({file.stem}.md): {says(file)}" for file in files)
+    names = "\n".join([*(file.stem for file in files), *entries])
+    return f"# {title}\n\n{text}\n\n{lines}\n\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"
 
 
 def generate(app: Sphinx) -> None:
@@ -151,10 +148,14 @@ def generate(app: Sphinx) -> None:
         write(out / PROJECT / file.name, f"---\norigin: {file.name}\n---\n{file.read_text(encoding='utf-8')}")
         for file in root.glob("*.md")
     }
-    for file in (root / "examples").rglob("*.py"):
-        place = (out / EXAMPLES / file.relative_to(root / "examples")).with_suffix(".md")
+    programs = root / "examples"
+    for file in programs.rglob("*.py"):
+        place = (out / EXAMPLES / file.relative_to(programs)).with_suffix(".md")
         written.add(write(place, example(file, root)))
-    written.add(write(out / EXAMPLES / "index.md", LIST))
+    text = "Each program runs by itself: `python examples/NAME.py`. Those in [experiments](experiments/index.md) measure catad."
+    races = listed("Experiments", "These programs measure catad, some of them beside other libraries.", programs / "experiments")
+    written.add(write(out / EXAMPLES / "index.md", listed("Examples", text, programs, "experiments/index")))
+    written.add(write(out / EXAMPLES / "experiments" / "index.md", races))
     for folder in (PROJECT, EXAMPLES):
         for page in set((out / folder).rglob("*.md")) - written:
             page.unlink()
