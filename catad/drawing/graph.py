@@ -44,6 +44,7 @@ class Node:
     round: bool = False
     rank: int | None = None
     when: Times | None = None
+    inside: Callable[[], Graph] | None = None  # the graph of what is in the box, where it opens
 
     def copy(self) -> Node:
         """The same box with lists of its own."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from catad.drawing.style import escaped, sheet
+
+NARROW, SHRUNK = 300, 0.75  # pixels to which any picture shrinks, and the share to which a wider one does
 
 
 def page(*parts: str) -> str:
@@ -31,8 +34,11 @@ def row(*parts: str) -> str:
 
 
 def picture(text: str) -> str:
-    """A picture, which scrolls where it is wide."""
-    return f'<div class="catad-scroll">{text}</div>'
+    """A picture that shrinks with the page, by at most a quarter; then it scrolls."""
+    found = re.search(r'<svg [^>]*?width="([\d.]+)"', text)
+    least = 0 if found is None else SHRUNK * float(found[1])
+    wide = text.replace("<svg ", f'<svg style="min-width:{least:.0f}px" ', 1) if least > NARROW else text
+    return f'<div class="catad-scroll">{wide}</div>'
 
 
 def opening(summary: str, *parts: str, opened: bool = False) -> str:

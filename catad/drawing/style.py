@@ -107,7 +107,7 @@ _RULES: dict[str, list[str]] = {
     "catad-row": [".catad-row{display:flex;flex-wrap:wrap;gap:16px;align-items:flex-start}"],
     "catad-scroll": [".catad-scroll{overflow-x:auto;margin:6px 0}"],
     "catad-note": [f".catad-note{{{_pair('color', QUIET)}}}"],
-    "catad-open": [".catad-open{margin:4px 0}.catad-open>summary{cursor:pointer}"],
+    "catad-open": [".catad-open{margin:4px 0}.catad-open>.catad-open{margin-left:18px}.catad-open>summary{cursor:pointer}"],
     "catad-code": [".catad-code{font:inherit;white-space:pre-wrap;margin:6px 0;background:none;color:inherit}"],
     "catad-table": _table_rules(),
 }
