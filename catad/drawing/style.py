@@ -104,7 +104,7 @@ _RULES: dict[str, list[str]] = {
     "catad-said": [".catad-said{opacity:0}"],
     "catad-bound": [f".catad-bound{{fill:none;{_pair('stroke', ACCENT)}stroke-width:1.5;stroke-dasharray:4 3}}"],
     "catad-page": [".catad-page{padding:8px;font-size:12px;line-height:1.5;overflow-wrap:anywhere}"],
-    "catad-row": [".catad-row{display:flex;flex-wrap:wrap;gap:16px;align-items:flex-start}"],
+    "catad-row": [".catad-row{display:flex;flex-wrap:wrap;gap:16px;align-items:flex-start}.catad-row>div{max-width:100%}"],
     "catad-scroll": [".catad-scroll{overflow-x:auto;margin:6px 0}"],
     "catad-note": [f".catad-note{{{_pair('color', QUIET)}}}"],
     "catad-open": [".catad-open{margin:4px 0}.catad-open>.catad-open{margin-left:18px}.catad-open>summary{cursor:pointer}"],
