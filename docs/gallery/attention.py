@@ -2,9 +2,9 @@
 Attention as a string diagram
 =============================
 
-One head of attention, written in NumPy, is a program that can be drawn: time runs from left to right, and each wire says what shape
-it has. Green boxes are linear, blue ones work on each number by itself. The result is compared with sums in plain Python, and its
-pullback with central differences.
+One head of attention, written in NumPy, is a program that can be drawn: time runs from left to right, and each wire says
+what shape it has. Green boxes are linear, blue ones work on each number by itself. The result is compared with sums in
+plain Python, and its pullback with central differences.
 """
 
 import math

@@ -2,9 +2,9 @@
 Nine pushes instead of 200
 ==========================
 
-Four steps of a heat equation read four neighbours on each side, so the Jacobian is a band of nine diagonals. Columns that share no
-row get the same colour, and one push of a sum of columns gives all entries of a colour. catad finds the colours from the structure
-of the program, without looking at numbers.
+Four steps of a heat equation read four neighbours on each side, so the Jacobian is a band of nine diagonals. Columns that
+share no row get the same colour, and one push of a sum of columns gives all entries of a colour. catad finds the colours
+from the structure of the program, without looking at numbers.
 """
 
 import matplotlib.pyplot as plt

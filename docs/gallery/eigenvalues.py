@@ -2,9 +2,9 @@
 Which mass lowers which tone
 ============================
 
-The tones of a string are eigenvalues of a symmetric matrix. ``np.linalg.eigvalsh`` is differentiated like any other function: the
-curves say how much a little mass at a place changes each tone. For an even string the change is minus the eigenvalue times the
-square of the mode, which is the dashed line; mass on a node leaves a tone as it is.
+The tones of a string are eigenvalues of a symmetric matrix. ``np.linalg.eigvalsh`` is differentiated like any other
+function: the curves say how much a little mass at a place changes each tone. For an even string the change is minus the
+eigenvalue times the square of the mode, which is the dashed line; mass on a node leaves a tone as it is.
 """
 
 import matplotlib.pyplot as plt

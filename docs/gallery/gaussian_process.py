@@ -2,9 +2,10 @@
 A Gaussian process
 ==================
 
-The likelihood of a Gaussian process is a few lines of ``np.linalg``. Value and gradient share one Cholesky factor, and L-BFGS finds
-amplitude, length and noise. The inverse of the Hessian at the best point says how sure they are. The data were drawn from a
-process with amplitude 1.5, length 0.8 and noise 0.3; the likelihood is compared with that of ``scipy.stats``.
+The likelihood of a Gaussian process is a few lines of ``np.linalg``. Value and gradient share one Cholesky factor, and
+L-BFGS finds amplitude, length and noise. The inverse of the Hessian at the best point says how sure they are. The data
+were drawn from a process with amplitude 1.5, length 0.8 and noise 0.3; the likelihood is compared with that of
+``scipy.stats``.
 """
 
 import matplotlib.pyplot as plt

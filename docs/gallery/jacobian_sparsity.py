@@ -2,8 +2,9 @@
 Sparsity of Jacobians
 =====================
 
-The Jacobian of each program below is a map of 24 numbers to 24 numbers. A cell is dark where its entry can differ from zero. The
-title says how many numbers catad stores for the map; the array has 576 entries. Each map is compared with central differences.
+The Jacobian of each program below is a map of 24 numbers to 24 numbers. A cell is dark where its entry can differ from
+zero. The title says how many numbers catad stores for the map; the array has 576 entries. Each map is compared with
+central differences.
 """
 
 import matplotlib.pyplot as plt

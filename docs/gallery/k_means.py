@@ -2,9 +2,9 @@
 k-means by Newton's method
 ==========================
 
-The loss of k-means is the sum of squared distances to the nearest centre. Its gradient by the centres adds up the points of each
-centre, as a histogram does. Its Hessian is a diagonal, twice the counts, so a step of Newton's method costs no more than a
-gradient. The lines are the ways of the centres; SciPy's k-means takes the same steps.
+The loss of k-means is the sum of squared distances to the nearest centre. Its gradient by the centres adds up the points
+of each centre, as a histogram does. Its Hessian is a diagonal, twice the counts, so a step of Newton's method costs no
+more than a gradient. The lines are the ways of the centres; SciPy's k-means takes the same steps.
 """
 
 import matplotlib.pyplot as plt

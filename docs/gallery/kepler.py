@@ -2,9 +2,9 @@
 Kepler's equation for all orbits at once
 ========================================
 
-The place of a planet solves E - e sin E = M. ``ct.root`` solves it for one orbit, ``ct.vmap`` for 40,000 at a time, each with as
-many steps of Newton's method as it takes. The derivative does not go through these steps: it is that of the equation. Both
-pictures are compared with closed forms, 1 / (1 - e cos E) and sin E / (1 - e cos E).
+The place of a planet solves E - e sin E = M. ``ct.root`` solves it for one orbit, ``ct.vmap`` for 40,000 at a time, each
+with as many steps of Newton's method as it takes. The derivative does not go through these steps: it is that of the
+equation. Both pictures are compared with closed forms, 1 / (1 - e cos E) and sin E / (1 - e cos E).
 """
 
 import matplotlib.pyplot as plt

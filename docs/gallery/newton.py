@@ -2,10 +2,10 @@
 Newton's method with a banded Hessian
 =====================================
 
-A noisy signal of 4000 numbers is smoothed: the loss is the distance to the data plus a penalty on jumps between neighbours that
-grows like their absolute value. The Hessian has 16 million entries, of which catad stores those of three diagonals, so a step of
-Newton's method takes linear time. SciPy's banded solver, with the second
-derivatives written by hand, gives the same step.
+A noisy signal of 4000 numbers is smoothed: the loss is the distance to the data plus a penalty on jumps between
+neighbours that grows like their absolute value. The Hessian has 16 million entries, of which catad stores those of three
+diagonals, so a step of Newton's method takes linear time. SciPy's banded solver, with the second derivatives written by
+hand, gives the same step.
 """
 
 import matplotlib.pyplot as plt

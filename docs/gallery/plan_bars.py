@@ -2,9 +2,9 @@
 A plan as bars
 ==============
 
-A network of six linear maps narrows to three numbers twice. The bars are the cost of its Jacobian in several orders: forward mode,
-reverse mode, and the order that ``ct.plan`` finds, without a limit of memory and within one. Work and peak memory are what the
-planner counts; ``ct.count`` confirms the operations while the products run.
+A network of six linear maps narrows to three numbers twice. The bars are the cost of its Jacobian in several orders:
+forward mode, reverse mode, and the order that ``ct.plan`` finds, without a limit of memory and within one. Work and peak
+memory are what the planner counts; ``ct.count`` confirms the operations while the products run.
 """
 
 import matplotlib.pyplot as plt
