@@ -99,6 +99,7 @@ def say_what_did_not_run(_app: Any, name: str, source: list[str]) -> None:
 def setup(app: Any) -> dict[str, Any]:
     """Called by Sphinx."""
     sys.path.insert(0, str(Path(__file__).parent))  # sphinx-gallery imports the functions that are named above
+    app.setup_extension("sphinx_gallery.gen_gallery")
     app.config.sphinx_gallery_conf = settings()
     app.connect("source-read", say_what_did_not_run)
     return {"parallel_read_safe": True}
