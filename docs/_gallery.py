@@ -1,7 +1,7 @@
 """The gallery: `docs/gallery/*.py` run and become pages with sphinx-gallery, an extension of Sphinx.
 
 All settings of the gallery are here. An entry that imports a library which is missing is shown without being run, and says so.
-What an entry draws is a figure of matplotlib, or a value with a picture of its own in the last line of a block (`_repr_svg_`).
+What an entry draws is a figure of matplotlib, or the value in the last line of a block, as a notebook shows it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import ast
 import importlib.util
 import re
 import sys
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 ENTRIES = Path(__file__).parent / "gallery"
@@ -49,15 +50,30 @@ def styled(_conf: dict[str, Any], _name: str) -> None:
 
 
 def picture(_block: Any, found: dict[str, Any], conf: dict[str, Any]) -> str:
-    """The picture of the last value of a block, as a file and as the text that shows it; nothing where it has none."""
-    from sphinx_gallery.scrapers import figure_rst
+    """The picture of the last value of a block, as a part of the page, and a file of it for the grid of all entries.
 
+    It is what a notebook shows of the value, or SVG text; nothing where there is none.
+    """
     value = found["example_globals"].get("___")
-    if not hasattr(value, "_repr_svg_") or isinstance(value, type):
+    if value is None or isinstance(value, type):
         return ""
-    path = PurePosixPath(next(found["image_path_iterator"])).with_suffix(".svg")
-    Path(path).write_text(value._repr_svg_())
-    return figure_rst([str(path)], conf["src_dir"], repr(value).splitlines()[0])
+    found["example_globals"]["___"] = None  # it is the last value of this block alone
+    svg = value if isinstance(value, str) else getattr(value, "_repr_svg_", str)()
+    if not svg or not svg.startswith("<svg"):
+        return ""
+    html = getattr(value, "_repr_html_", lambda: svg)()
+    Path(next(found["image_path_iterator"])).with_suffix(".svg").write_text(cropped(svg, *conf["thumbnail_size"]))
+    return f".. raw:: html\n\n{indent(html, '    ')}\n"
+
+
+def cropped(svg: str, width: int, height: int) -> str:
+    """The left part of a picture, where it is wider than a frame of this width and height."""
+    box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
+    if box is None or float(box[1]) * height <= float(box[2]) * width:
+        return svg
+    seen = float(box[2]) * width / height
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {seen:.1f} {box[2]}">'
+    return f"{head}{svg}</svg>"
 
 
 def settings() -> dict[str, Any]:

@@ -3,7 +3,7 @@ An HM-LSTM and where its gradient goes
 ======================================
 
 In a hierarchical multiscale LSTM (J. Chung, S. Ahn and Y. Bengio, 2017) a cell takes one of three branches at each step:
-it updates its memory, copies it, or flushes it after a boundary. The cell below is a function with ``if``s, and its
+it updates its memory, copies it, or flushes it after a boundary. The cell below is a function with branches, and its
 derivative is that of the branch that runs. The curve is the gradient of the last memory by each earlier one: copies keep
 it, updates shrink it, and past a flush only the way through the gates is left.
 """

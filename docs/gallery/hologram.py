@@ -44,9 +44,8 @@ assert np.isclose(2.0 * ct.grad(loss)(start) @ step, difference, rtol=1e-5)
 print(f"loss {loss(start):.3f} before, {found.fun:.4f} after {found.nit} steps")
 
 figure, grid = plt.subplots(1, 3, figsize=(9, 3.1), layout="constrained")
-for axes, values, title, colours in zip(
-    grid, (wanted, np.mod(found.x.reshape(n, n), 2 * np.pi), made), ("wanted", "phases", "light"), ("inferno", "twilight", "inferno"), strict=True
-):
+pictures = (wanted, "inferno"), (np.mod(found.x.reshape(n, n), 2 * np.pi), "twilight"), (made, "inferno")
+for axes, (values, colours), title in zip(grid, pictures, ("wanted", "phases", "light"), strict=True):
     axes.imshow(values, cmap=colours, vmax=None if colours == "twilight" else 1.3 * wanted.max())
     axes.set(title=title, xticks=[], yticks=[])
 plt.show()

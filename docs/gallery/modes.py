@@ -10,6 +10,7 @@ textbook's recursion, which shares no code with catad, confirms it.
 """
 
 from functools import lru_cache
+from itertools import pairwise
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -22,7 +23,7 @@ rng = np.random.default_rng(3)
 def drawn(n):
     """The sizes (rows, columns) of n matrices in a chain, the first of which is applied first."""
     widths = rng.integers(2, 200, n + 1)
-    return [(int(m), int(k)) for k, m in zip(widths, widths[1:], strict=False)]
+    return [(int(m), int(k)) for k, m in pairwise(widths)]
 
 
 def least(sizes):

@@ -12,7 +12,6 @@ import numpy as np
 import torch
 from scipy.linalg import solveh_banded
 
-import catad as ct
 import catad.torch
 
 n = 100
@@ -26,6 +25,7 @@ def temperatures(conductivity):
     return solveh_banded(bands * n**2, np.full(n, 10.0))
 
 
+torch.set_num_threads(1)  # the tensors are small
 layer = catad.torch.as_function(temperatures)
 some = 1.0 + torch.rand(n + 1, dtype=torch.float64, generator=torch.manual_seed(0))
 some.requires_grad_()
@@ -36,7 +36,7 @@ measured = torch.from_numpy(temperatures(truth) + noise)
 sizes = ((1, 32), (32, 32), (32, 1))
 layers = [part for size in sizes for part in (torch.nn.Linear(*size), torch.nn.Tanh())]
 model = torch.nn.Sequential(*layers[:-1]).double()
-optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
+optimiser = torch.optim.Adam(model.parameters(), lr=0.02)
 losses = []
 for _ in range(300):
     conductivity = torch.exp(model(4.0 * torch.from_numpy(place)[:, None] - 2.0)[:, 0])
