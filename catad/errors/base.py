@@ -312,8 +312,9 @@ def text(what: str, *, given: object = None, expected: object = None, where: obj
 
 
 def abbreviated(thing: object, width: int = 120) -> str:
-    """The repr of a thing, cut in the middle when it is long: messages show boxes, not whole programs."""
+    """The repr of a thing on one line, cut in the middle when it is long: messages show boxes, not whole programs."""
     full = repr(thing)
+    full = " ".join(full.split()) if "\n" in full else full
     return full if len(full) <= width else f"{full[: width // 2]} ... {full[-width // 3 :]}"
 
 
