@@ -331,6 +331,12 @@ def about(
     return text(what, given=given, expected=expected, where=defined(thing, width), do=do)
 
 
+def raised(error: BaseException) -> str:
+    """An exception by its class and the first line of its text, for messages about another error."""
+    lines = str(error).splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+
+
 def no_such(what: str, given: object, known: object) -> str:
     """A name that is none of those that there are."""
     return text(f"there is no such {what}", given=abbreviated(given), expected=f"one of {known}")

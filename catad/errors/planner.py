@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from catad.errors.base import abbreviated, text
+from catad.errors.base import abbreviated, raised, text
 
 
 def unknown_result(result: object, names: Sequence[str]) -> str:
@@ -50,7 +50,7 @@ def bad_cost(value: object, first: object, second: object) -> str:
 def cost_raised(error: Exception, first: object, second: object) -> str:
     return text(
         "a cost function raised an error",
-        given=f"{type(error).__name__}: {error}",
+        given=raised(error),
         expected="a number, at least 0 (infinity forbids a product)",
         where=_product(first, second),
     )
