@@ -35,14 +35,12 @@ WITHOUT_EXAMPLE = {
     "linear.no_decomposition": "a matrix for which LAPACK fails on every machine",
     "planner.bad_tape": "the command line",
     "planner.not_measured": "CuPy",
+    "scalar.unknown_bytecode": "a newer Python",
     "testing.needs_hypothesis": "an environment without Hypothesis",
 }
 
 # Messages whose sections are still to be written, by their modules.
 NOT_YET = {
-    "base": """
-        no_such
-    """,
     "chunks": """
         captured_chunks differs_in_chunks does_not_pickle gathers in_chunks_already large_beside_chunks large_constant
         mixed_chunks not_a_seed not_a_whole_limit not_in_chunks not_of_chunks nothing_said_of_chunks old_dask
@@ -63,9 +61,6 @@ NOT_YET = {
         not_in_space_of_start not_start_and_times not_times residuals_not_floating root_not_found
         slopes_of_another_shape start_not_floating times_not_sorted unknown_option
     """,
-    "extension": """
-        linear_in_integers
-    """,
     "fft": """
         circulant_and_right_hand_side lengths_and_axes no_bound no_such_choice not_complex not_real singular_circulant
         too_few_points two_arrays_of_one_axis
@@ -79,13 +74,6 @@ NOT_YET = {
         complex_spline integral_not_found no_break_points no_end_conditions no_ends no_extrapolation no_spline
         no_such_ivp_method no_such_part_of_solution no_such_part_of_spline no_tolerance not_one_terminal_event
         not_one_tolerance nothing_to_integrate traced_break_points
-    """,
-    "scalar": """
-        array_function assertion_on_data attribute_of_number bits_of_floats bits_without_a_dtype captured_array
-        changed_in_place changed_list complex_order complex_scalar complex_store constant_out_of_range construct
-        double_star float_exponent float_range integer_power needs_tree no_parameters no_such_option
-        not_a_scalar_function range_of_data relative_import returns_nothing too_many_paths unknown_arity unreadable
-        wrong_arity wrong_operand_count
     """,
     "simt": """
         array_as_number bad_launch divergent_barrier divergent_warp dropped_launch float_index ignored_stream
