@@ -243,6 +243,34 @@ def test_a_section_says_the_cause_before_its_example_and_the_way_out_after_it() 
             assert prose[-1] or not last.text.rstrip().endswith("..."), f"{place}: no way out"
 
 
+PARTS = ["given", "expected", "where", "at", "do", "problem", "note", "chunk", "composed", "made", "called"]
+
+
+def messages(section: Section) -> list[list[str]]:
+    """The lines of each message that a section shows."""
+    outputs = "".join([block.text for block in blocks(section.body) if block.language == "python"])
+    found = re.findall(r"^(catad\.errors\.\w+: .*\n(?:  .*\n)*)", outputs, re.MULTILINE)
+    return [text.splitlines() for text in found]
+
+
+def test_the_parts_of_messages_come_in_one_order() -> None:
+    seen = 0
+    for section in sections():
+        for lines in messages(section):
+            labels = [match[1] for line in lines[1:] if (match := re.match(r"  (\w+): ", line))]
+            assert labels == sorted(labels, key=PARTS.index), f"{section.page}: {section.heading}: {labels}"
+            seen += len(labels)
+    assert seen > 500
+
+
+PRIVATE = re.compile(r"<wire |\b(Delta|Tensor|Product|Gather|Map)\(|<function | at 0x[0-9a-f]|\bof type Wire")
+
+
+def test_messages_show_no_private_text() -> None:
+    shown_ = [line for section in sections() for lines in messages(section) for line in lines]
+    assert [line for line in shown_ if PRIVATE.search(line)] == []
+
+
 def test_the_index_links_to_every_page() -> None:
     source = (ROOT / "docs" / "errors" / "index.md").read_text(encoding="utf-8")
     assert [page.name for page in PAGES if page.name != "index.md" and f"]({page.name})" not in source] == []
