@@ -78,7 +78,7 @@ _SYMBOLS = {"bitand": "&", "bitor": "|", "bitxor": "^", "invert": "~", "lshift":
 
 def bits_of_floats(op: str) -> str:
     return text(
-        f"a bit operation on a float: {_SYMBOLS[op]}",
+        f"a bit operation on a float: {_SYMBOLS.get(op, op)}",
         expected="integers or truth values",
         do="write int(x), or and/or/not for conditions",
     )
@@ -86,7 +86,7 @@ def bits_of_floats(op: str) -> str:
 
 def bits_without_a_dtype(op: str, dtypes: Sequence[object]) -> str:
     return text(
-        f"a bit operation on integers that no dtype has room for: {_SYMBOLS[op]}",
+        f"a bit operation on integers that no dtype has room for: {_SYMBOLS.get(op, op)}",
         given=" and ".join(map(str, dtypes)),
         do="convert one of them, e.g. np.int64(x)",
     )
