@@ -22,8 +22,10 @@ def is_async(fn: Any) -> str:
     return text("an async function or a generator cannot be traced", given=defined(fn), do="return the values instead")
 
 
-def unknown_static(names: Sequence[str], fn: Any, which: str) -> str:
-    return about(fn, f"{which} names what the function has not", ", ".join(map(repr, names)))
+def unknown_static(names: Sequence[str], fn: Any, which: str, known: Sequence[str]) -> str:
+    what = "variables that the function does not read from outside" if which == "free=" else "parameters that it does not have"
+    expected = None if which == "free=" else f"names among {', '.join(known)}" if known else "a function with parameters"
+    return about(fn, f"{which} of a function names {what}", ", ".join(map(repr, names)), expected=expected)
 
 
 def unhashable_static(name: str, value: Any) -> str:
