@@ -1,0 +1,324 @@
+"""Every message of catad is on a page of `docs/errors/`, word for word, in a section that its first line finds.
+
+A section is a heading of the second level. It shows a message in a doctest, whose text `docs_support.run` compares with what is
+raised; here a message counts as shown if its function was called while the page ran, and its first line stands in an output.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import math
+import re
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from docs_support import FENCE, ROOT, blocks, run
+
+from catad import errors
+from catad.errors import base, notices
+
+pytestmark = pytest.mark.numpy_only  # the pages show spaces and places of NumPy's arrays
+
+PAGES = sorted((ROOT / "docs" / "errors").glob("*.md"))
+MODULES = sorted(path.stem for path in Path(base.__file__).parent.glob("*.py") if path.stem != "__init__")
+LAYOUT = ("text", "about")  # functions of `base` that lay out a message, and are none
+
+# Messages that an example cannot show, with the reason. Their sections have no example.
+WITHOUT_EXAMPLE: dict[str, str] = {}
+
+# Messages whose sections are still to be written, by their modules.
+NOT_YET = {
+    "base": """
+        no_such
+    """,
+    "calls": """
+        no_domain not_an_integer several_axes wrong_call
+    """,
+    "category": """
+        applied_to_morphisms cannot_broadcast complex_for_reals hand_arity matmul_of_morphisms mixed_devices
+        negative_size no_arguments no_common_axis no_point no_such_casting no_such_factor no_such_operation_on_truth
+        not_a_factor not_a_function not_a_morphism not_a_pattern not_a_product_of not_a_space not_a_value
+        not_a_value_and_map not_an_operand not_integers_to_integers not_stated_spaces number_out_of_range
+        opaque_changed opaque_derivative scaled_on_the_right spaces_do_not_meet too_deep too_many_axes two_devices
+        unequal_spaces unknown_dtype untraced wire_has_no_truth wrong_hand_map wrong_leaf_count wrong_parameter_count
+    """,
+    "chunks": """
+        captured_chunks differs_in_chunks does_not_pickle gathers in_chunks_already large_beside_chunks large_constant
+        mixed_chunks not_a_seed not_a_whole_limit not_in_chunks not_of_chunks nothing_said_of_chunks old_dask
+        opaque_in_chunks opaque_on_whole other_block other_spaces_of_chunk other_version rows_without_spaces
+        runs_whole too_many_steps unknown_chunks would_wait wrong_chunk_labels wrong_chunks
+    """,
+    "engine": """
+        array_code_runs bad_thread_count bad_thread_variable engine_is_a_class gpu_failed jax_has_32_bits
+        lacks_library llvm_failed needs_cupy needs_library no_engine no_gpu no_llvm no_plain_array
+        no_such_compile_mode not_current_device old_driver old_gpu out_of_memory profile_in_use reserved_engine
+        second_derivative_in_torch shared_cache_folder tensors_apart undefined_functions unknown_symbol
+        waits_while_captured
+    """,
+    "equations": """
+        bracket_and_method bracket_of_many event_not_a_number event_with_fixed_steps fixed_steps_missing
+        integration_failed loss_not_scalar must_be_positive no_direction no_fixed_point no_least_squares no_minimum
+        no_root_between no_such_method not_a_bracket not_a_solution not_a_tolerance not_as_many_equations
+        not_in_space_of_start not_start_and_times not_times residuals_not_floating root_not_found
+        slopes_of_another_shape start_not_floating times_not_sorted unknown_option
+    """,
+    "extension": """
+        ambiguous_products incomplete_family linear_in_integers missing_method no_derivative_given no_product_rule
+        not_a_function_of_arrays not_spaces_of_results not_vectorized product_rule_too_late transpose_and_structure
+        two_product_rules wrong_derivative wrong_partial_count wrong_result_spaces wrong_source_count wrong_structure
+    """,
+    "fft": """
+        circulant_and_right_hand_side lengths_and_axes no_bound no_such_choice not_complex not_real singular_circulant
+        too_few_points two_arrays_of_one_axis
+    """,
+    "functions": """
+        argument_twice axes_do_not_fit does_not_bind is_async no_axis_to_map no_common_size no_keywords no_linear_map
+        no_such_argument not_a_pair_of not_a_plain_function not_a_result not_axes other_tree result_is_mapped
+        static_argument static_elsewhere trees_differ unhashable_static unknown_static wrong_factor_count
+    """,
+    "indexing": """
+        computed_bound fixed_index_out_of_range indices_do_not_broadcast key_was_called not_a_part_of_a_key
+        part_was_called read_index_out_of_range too_many_indices two_ellipses values_do_not_fit values_of_other_kind
+        wrong_key_arguments
+    """,
+    "integrals": """
+        complex_spline integral_not_found no_break_points no_end_conditions no_ends no_extrapolation no_spline
+        no_such_ivp_method no_such_part_of_solution no_such_part_of_spline no_tolerance not_one_terminal_event
+        not_one_tolerance nothing_to_integrate traced_break_points
+    """,
+    "linear": """
+        bad_linear_einsum grad_of_non_scalar integers_alone least_squares_sides negative_power no_basis
+        no_complex_array no_condition no_decomposition no_least_singular_value no_matrices no_reciprocal no_steps
+        no_such_argnum no_such_degenerate no_such_driver no_such_half no_such_kind no_such_mode no_toeplitz
+        no_two_widths no_view_of_a_map not_a_linear_map not_a_matrix not_a_train not_a_vector_space not_in_domain
+        not_sparse not_square_matrices power_of_other_spaces right_hand_side sum_of_unequal_spaces three_diagonals
+        too_large wider_than_the_map wrong_columns wrong_diagonals wrong_tangent
+    """,
+    "planner": """
+        bad_axes bad_bare_factor bad_budget bad_cost bad_count bad_edge bad_explicit bad_factor bad_field bad_length
+        bad_limit bad_profile bad_rates bad_seed bad_size bad_stage bad_tape bad_vertex_size cost_contradicts
+        cost_raised cost_without_hash cyclic_graph eliminated_twice every_plan_is_forbidden factors_do_not_meet
+        malformed_plan malformed_problems missing_field missing_problem_field missing_vertex no_chain no_checkpoint
+        no_cost_for_sizes no_factor_number no_finite_pattern no_graph no_order no_other_sizes no_pair no_picture
+        no_plan_text no_problem no_problems no_program no_program_of_size no_size_named no_such_problem no_such_size
+        no_such_step not_eliminable not_for_a_chain not_measured not_multiplied not_plannable other_kind_of_plan
+        other_program plan_of_sizes plan_without_morphism plan_without_point recomputed_not_measured repeated_factor
+        skipped_factor skipped_vertices text_recomputes too_little_memory too_many_bracketings two_lengths
+        uneven_sizes unknown_cost unknown_edge_type unknown_factor unknown_mode unknown_result unknown_want
+        unreadable_file unwritten_cost
+    """,
+    "scalar": """
+        array_function assertion_on_data attribute_of_number bits_of_floats bits_without_a_dtype captured_array
+        changed_in_place changed_list complex_order complex_scalar complex_store constant_out_of_range construct
+        double_star float_exponent float_range integer_power needs_tree no_parameters no_such_option
+        not_a_scalar_function range_of_data relative_import returns_nothing too_many_paths unknown_arity unreadable
+        wrong_arity wrong_operand_count
+    """,
+    "simt": """
+        array_as_number bad_launch divergent_barrier divergent_warp dropped_launch float_index ignored_stream
+        index_of_thread no_such_parameter no_such_word not_a_kernel not_a_launch race read_of_nothing returns_value
+        skipped_print store_to_number stuck_threads too_many_threads unknown_size while_without_end without_launch
+        word_outside writes_nothing wrong_arguments wrong_rank
+    """,
+    "solve": """
+        bad_tolerance nearly_singular no_residuals not_converged not_finite not_in_codomain not_positive not_square
+        rank_lost singular singular_matrix singular_minor
+    """,
+    "testing": """
+        law_broken law_raised needs_hypothesis nothing_to_check unknown_check_mode unknown_law
+    """,
+    "traced": """
+        array_or_number asked_without_end attribute_is_set cannot_cast captured_changed complex_in_real_place
+        derivative_not_finite directive_of_arrays dtype_on_data function_without_name key_is_no_text
+        length_of_bincount loop_cannot_be_unrolled lu_of_no_square made_not_finite matmul_of_numbers may_be_one_array
+        needs_a_number nested_too_deep no_trace_runs not_for_complex not_of_a_result number_or_array numpy_refuses
+        of_another_trace order_of_memory out_of_reach paths_differ points_fall raised_on_a_path random_numbers
+        reads_outside rounds_each_time shape_depends_on_data too_many_branches unknown_function unknown_parameter
+        unsigned_number unsupported_dtype used_elsewhere view_or_copy whole_power write_through_view write_to_captured
+    """,
+    "vector": """
+        array_operator_axis array_operator_keepdims bad_axis bad_einsum bad_fill bad_offsets bad_segment_count
+        bad_segments_by bad_shape cannot_broadcast_to cannot_concatenate cannot_dot cannot_multiply cannot_reshape
+        cannot_squeeze domain_with_params einsum_sizes endless_loop fill_does_not_fit flag_out_of_range
+        index_out_of_range inputs_per_step loop_changes_space monoid_twice negative_length negative_pad
+        neutral_of_other_dtype no_axes_of_a_norm no_such_norm no_such_order no_such_side not_a_condition not_a_neutral
+        not_a_tensor not_an_index not_associative not_closed not_commutative not_degrees_of_freedom not_flags
+        not_lengths not_one_axis not_sorted_and_numbers nothing_to_choose nothing_to_join offset_beyond_reflection
+        offsets_without_axes params_along_the_steps segments_and_lengths sides_differ step_gives_no_pair
+        too_many_numbers unequal_counts unequal_rows uneven_split wrong_elements wrong_flag_count wrong_index_shape
+        wrong_inverse wrong_length_sum wrong_neighbour_count wrong_neutral wrong_params wrong_recurrence wrong_repeats
+        wrong_segment_count zero_step
+    """,
+}
+
+
+class Section(NamedTuple):
+    """A section of a page: its heading, and the text below it."""
+
+    page: str
+    heading: str
+    body: str
+
+
+def sections() -> list[Section]:
+    found = []
+    for page in PAGES:
+        source = page.read_text(encoding="utf-8")
+        hidden = FENCE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), source)  # a comment in a program is no heading
+        starts = [match.start() for match in re.finditer(r"^## ", hidden, re.MULTILINE)]
+        for start, end in zip(starts, [*starts[1:], len(source)], strict=True):
+            heading, _, body = source[start + 3 : end].partition("\n")
+            found.append(Section(page.name, heading.strip(), body))
+    return [section for section in found if section.page != "index.md"]
+
+
+def calls_of(function: ast.FunctionDef) -> set[str]:
+    return {call.func.id for call in ast.walk(function) if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)}
+
+
+def headlines() -> dict[str, set[str]]:
+    """The words that the first line of each message always has, by the name of its function."""
+    found: dict[str, set[str]] = {}
+    for module in MODULES:
+        tree = ast.parse(Path(base.__file__).with_name(f"{module}.py").read_text(encoding="utf-8"))
+        for function in tree.body:
+            if isinstance(function, ast.FunctionDef) and calls_of(function) & {"text", "about", "no_such"}:
+                if module == "base" and function.name in LAYOUT:
+                    continue
+                found[f"{module}.{function.name}"] = fixed_words(function)
+    return found
+
+
+def fixed_words(function: ast.FunctionDef) -> set[str]:
+    for call in ast.walk(function):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in ("text", "about"):
+            what = call.args[1 if call.func.id == "about" else 0]
+            return words(" ".join(str(part.value) for part in ast.walk(what) if isinstance(part, ast.Constant)))
+    return set()
+
+
+def words(line: str) -> set[str]:
+    return set(re.findall(r"\w+", line.lower()))
+
+
+def shown(body: str) -> set[str]:
+    """The first lines of the messages, and all other lines, that the outputs of a section show."""
+    lines = [line for block in blocks(body) if block.language == "python" for line in block.text.splitlines()]
+    outputs = [line for line in lines if not line.startswith((">>> ", "... "))]
+    return {" ".join(re.sub(r"^catad\.errors\.\w+: ", "", line).split()) for line in outputs}
+
+
+@pytest.fixture
+def raised(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, set[str]]]:
+    """The first lines of all messages that are made, by the names of the functions that made them."""
+    found: dict[str, set[str]] = {}
+    original, folder = base.text, str(Path(base.__file__).parent)
+
+    def text(what: str, **parts: object) -> str:
+        frame = sys._getframe(1)
+        while frame is not None and frame.f_code.co_filename.startswith(folder):
+            name = f"{Path(frame.f_code.co_filename).stem}.{frame.f_code.co_name}"
+            found.setdefault(name, set()).add(" ".join(what.split()))
+            frame = frame.f_back  # type: ignore[assignment]
+        return original(what, **parts)
+
+    for module in [errors, *[importlib.import_module(f"catad.errors.{name}") for name in MODULES]]:
+        if getattr(module, "text", None) is original:
+            monkeypatch.setattr(module, "text", text)
+    yield found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_pages_are_short(page: Path) -> None:
+    assert len(page.read_text(encoding="utf-8").splitlines()) <= 500
+
+
+def test_pages_show_every_message(raised: dict[str, set[str]]) -> None:
+    for page in PAGES:
+        notices.forget()
+        with warnings.catch_warnings():
+            run(page.read_text(encoding="utf-8"), str(page))
+    lines = {line for section in sections() for line in shown(section.body)}
+    known, later = headlines().keys(), {f"{module}.{name}" for module, names in NOT_YET.items() for name in names.split()}
+    covered = {name for name, firsts in raised.items() if firsts & lines} & known
+    assert sorted((WITHOUT_EXAMPLE.keys() | later) - known) == [], "there is no such message"
+    assert sorted(covered & (WITHOUT_EXAMPLE.keys() | later)) == [], "a page shows them: leave them out of the tables"
+    assert sorted(known - covered - WITHOUT_EXAMPLE.keys() - later) == [], "no page shows these messages"
+
+
+def best(line: set[str], among: list[Section], count: int) -> list[Section]:
+    """The sections whose headings have most of the words of a line, rare words first, as a search would find them."""
+    heads = [words(section.heading) for section in among]
+    rarity = {word: math.log(len(heads) / sum(word in head for head in heads)) + 0.1 for head in heads for word in head}
+    scores = [sum(rarity[word] for word in line & head) / math.sqrt(len(head)) for head in heads]
+    order = sorted(range(len(among)), key=lambda k: -scores[k])
+    return [among[k] for k in order[:count] if scores[k] > 0]
+
+
+def first_lines(section: Section) -> list[str]:
+    """The first lines of the errors that the outputs of a section show."""
+    texts = [block.text for block in blocks(section.body) if block.language == "python"]
+    return [line for text in texts for line in re.findall(r"^catad\.errors\.\w+: (.*)", text, re.MULTILINE)]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "index.md"], ids=lambda path: path.name)
+def test_the_first_line_of_a_message_finds_its_section(page: Path) -> None:
+    everywhere = sections()
+    for section in [section for section in everywhere if section.page == page.name]:
+        for line in first_lines(section):
+            found = best(words(line), everywhere, 3)
+            assert section in found, f"{line!r} finds {[other.heading for other in found]}, not {section.heading!r}"
+
+
+def test_messages_without_an_example_have_sections() -> None:
+    known, everywhere = headlines(), sections()
+    for name in WITHOUT_EXAMPLE:
+        found = [section for section in best(known[name], everywhere, 3) if not first_lines(section)]
+        assert found, f"no section without an example has a heading with the words of {name}: {known[name]}"
+
+
+def test_a_section_says_the_cause_before_its_example_and_the_way_out_after_it() -> None:
+    for section in sections():
+        place = f"{section.page}: {section.heading}"
+        prose = [part.strip() for part in FENCE.split(section.body)[:: FENCE.groups + 1]]
+        assert prose[0], f"{place}: no cause"
+        assert re.search(r"[.:]$", prose[0]), f"{place}: the cause is no sentence"
+        if first_lines(section):
+            last = [block for block in blocks(section.body) if block.language == "python"][-1]
+            assert prose[-1] or not last.text.rstrip().endswith("..."), f"{place}: no way out"
+
+
+def test_the_index_links_to_every_page() -> None:
+    source = (ROOT / "docs" / "errors" / "index.md").read_text(encoding="utf-8")
+    assert [page.name for page in PAGES if page.name != "index.md" and f"]({page.name})" not in source] == []
+
+
+def test_headings_are_unique_on_a_page() -> None:
+    found = [(section.page, section.heading.lower()) for section in sections()]
+    assert len(set(found)) == len(found), sorted({pair for pair in found if found.count(pair) > 1})
+
+
+def test_the_search_tells_headings_apart() -> None:
+    made = [Section("a.md", heading, "") for heading in ("matrix sizes do not meet", "spaces do not meet", "a map is singular")]
+    assert best(words("matrix sizes do not meet"), made, 1) == [made[0]]
+    assert best(words("spaces do not meet"), made, 1) == [made[1]]
+    assert best(words("no word of them"), made, 3) == []
+
+
+def test_an_output_is_told_from_a_statement() -> None:
+    body = "Cause.\n\n```python\n>>> f(  x )\nTraceback (most recent call last):\n    ...\ncatad.errors.SpaceError: a   b\n"
+    body += "```\n"
+    assert "a b" in shown(body) and not any("f(" in line for line in shown(body))
+    assert first_lines(Section("a.md", "a b", body)) == ["a   b"]
+
+
+def test_sections_are_found_beside_comments_in_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    page = tmp_path / "made.md"
+    page.write_text("# Page\n\n## One\n\n```python\n## no heading\n```\n\n## Two\n\nText.\n", encoding="utf-8")
+    monkeypatch.setattr(sys.modules[__name__], "PAGES", [page])
+    assert [section.heading for section in sections()] == ["One", "Two"]
