@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from inspect import Signature
+from inspect import Signature, unwrap
 from typing import Any
 
 from catad.errors.base import abbreviated, about, defined, text
@@ -153,8 +153,8 @@ def does_not_bind(error: Exception, fn: Any, signature: Signature) -> str:
     return text(
         "the arguments do not fit the function",
         given=str(error),
-        expected=f"{'f' if name == '<lambda>' else name}{signature}",
-        where=defined(fn),
+        expected=f"{name.replace('<lambda>', 'f')}{signature}",
+        where=defined(unwrap(fn)),
         do="give them by position or by name, as in a call of the Python function",
     )
 

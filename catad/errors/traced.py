@@ -46,14 +46,6 @@ def key_is_no_text(value: Any) -> str:
     )
 
 
-def of_another_trace(var: Any) -> str:
-    return text(
-        "a value is used in another trace than the one that made it",
-        given=f"a value of {var.space}" + (f", made at {shown(var.place)}" if shown(var.place) else ""),
-        do="pass it as an argument, or return it from the function that made it",
-    )
-
-
 def no_trace_runs() -> str:
     return text("this needs a function that is being traced", do="call it inside a function that ct.function traces")
 
@@ -75,19 +67,10 @@ def out_of_reach(buffer: Any) -> str:
     )
 
 
-def used_elsewhere(stand_in: Any, traces_here: bool) -> str:
-    """`traces_here` is False where no function is traced, as in another thread than that of the trace."""
-    root = stand_in.root
-    if stand_in.owner_.open and traces_here:
-        return text(
-            "a function that is traced inside another one reads an array of that",
-            given=f"a stand-in of {root.var.space}" + (f", made at {shown(root.var.place)}" if shown(root.var.place) else ""),
-            expected="arrays as arguments of the inner function",
-            do="pass it: ct.grad(lambda y, x: ..., argnums=0)(y, x)",
-        )
+def used_elsewhere(var: Any) -> str:
     return text(
         "a stand-in for an array is used after its trace, or in another thread or trace",
-        given=f"a stand-in of {root.var.space}" + (f", made at {shown(root.var.place)}" if shown(root.var.place) else ""),
+        given=f"a stand-in of {var.space}" + (f", made at {shown(var.place)}" if shown(var.place) else ""),
         expected="the results that the function returns",
         do="return the value from the traced function; do not keep it in a global, a closure or an object",
     )

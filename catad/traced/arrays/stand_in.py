@@ -239,13 +239,13 @@ class Traced:
     @property
     def trace_(self) -> Trace:
         """The trace that runs: that of the stand-in, or one of a function inside it, which reads it from outside."""
-        own = self.owner_
-        running = current_trace() if own.open else None
-        if running is not None and running is own:
-            return own
-        if running is not None and running.is_inside(own):
-            return running
-        raise errors.TraceError(errors.used_elsewhere(self, running is not None))
+        own, running = self.owner_, current_trace()
+        if own.open and running is not None:
+            if running is own:
+                return own
+            if running.is_inside(own):
+                return running
+        raise errors.TraceError(errors.used_elsewhere(self.root.var))
 
     @property
     def shape(self) -> tuple[int, ...]:
