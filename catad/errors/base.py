@@ -314,8 +314,9 @@ def text(what: str, *, given: object = None, expected: object = None, where: obj
 
 
 def abbreviated(thing: object, width: int = 120) -> str:
-    """The repr of a thing, cut in the middle when it is long: messages show boxes, not whole programs."""
+    """The repr of a thing on one line, cut in the middle when it is long: messages show boxes, not whole programs."""
     full = repr(thing)
+    full = " ".join(full.split()) if "\n" in full else full
     return full if len(full) <= width else f"{full[: width // 2]} ... {full[-width // 3 :]}"
 
 
@@ -330,6 +331,12 @@ def about(
 ) -> str:
     """A message whose place is a term or a function."""
     return text(what, given=given, expected=expected, where=defined(thing, width), do=do)
+
+
+def raised(error: BaseException) -> str:
+    """An exception by its class and the first line of its text, for messages about another error."""
+    lines = str(error).splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
 def no_such(what: str, given: object, known: object) -> str:

@@ -434,7 +434,7 @@ def function(
     try:
         parameters = inspect.signature(fn).parameters
     except ValueError:
-        raise errors.ArgumentError(errors.not_a_function(fn)) from None
+        raise errors.ArgumentError(errors.unknown_arity(fn)) from None
     unknown = [name for name in names if name not in parameters]
     if unknown:
         raise errors.ArgumentError(errors.unknown_static(unknown, fn, "static=", list(parameters)))

@@ -61,7 +61,11 @@ def run(source: str, name: str) -> int:
         if ">>>" not in block.text:
             exec(compiled(block, name), namespace)
             continue
-        test = doctest.DocTestParser().get_doctest(block.text, namespace, name, name, block.line - 1)
+        place = f"{Path(name).name}, line {block.line}"
+        test = doctest.DocTestParser().get_doctest(block.text, namespace, place, name, block.line - 1)
+        for k, example in enumerate(test.examples):  # later blocks read the source of functions of this one
+            lines = example.source.splitlines(keepends=True)
+            linecache.cache[f"<doctest {place}[{k}]>"] = (len(example.source), None, lines, place)
         said: list[str] = []
         runner = doctest.DocTestRunner(optionflags=FLAGS)
         runner.run(test, out=said.append, clear_globs=False)
