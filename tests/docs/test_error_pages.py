@@ -56,29 +56,8 @@ NOT_YET = {
         second_derivative_in_torch shared_cache_folder tensors_apart undefined_functions unknown_symbol
         waits_while_captured
     """,
-    "equations": """
-        bracket_and_method bracket_of_many event_not_a_number event_with_fixed_steps fixed_steps_missing
-        integration_failed loss_not_scalar must_be_positive no_direction no_fixed_point no_least_squares no_minimum
-        no_root_between no_such_method not_a_bracket not_a_solution not_a_tolerance not_as_many_equations
-        not_in_space_of_start not_start_and_times not_times residuals_not_floating root_not_found
-        slopes_of_another_shape start_not_floating times_not_sorted unknown_option
-    """,
     "extension": """
         linear_in_integers
-    """,
-    "fft": """
-        circulant_and_right_hand_side lengths_and_axes no_bound no_such_choice not_complex not_real singular_circulant
-        too_few_points two_arrays_of_one_axis
-    """,
-    "functions": """
-        argument_twice axes_do_not_fit does_not_bind is_async no_axis_to_map no_common_size no_keywords no_linear_map
-        no_such_argument not_a_pair_of not_a_plain_function not_a_result not_axes other_tree result_is_mapped
-        static_argument static_elsewhere trees_differ unhashable_static unknown_static wrong_factor_count
-    """,
-    "integrals": """
-        complex_spline integral_not_found no_break_points no_end_conditions no_ends no_extrapolation no_spline
-        no_such_ivp_method no_such_part_of_solution no_such_part_of_spline no_tolerance not_one_terminal_event
-        not_one_tolerance nothing_to_integrate traced_break_points
     """,
     "scalar": """
         array_function assertion_on_data attribute_of_number bits_of_floats bits_without_a_dtype captured_array
@@ -86,34 +65,6 @@ NOT_YET = {
         double_star float_exponent float_range integer_power needs_tree no_parameters no_such_option
         not_a_scalar_function range_of_data relative_import returns_nothing too_many_paths unknown_arity unreadable
         wrong_arity wrong_operand_count
-    """,
-    "simt": """
-        array_as_number bad_launch divergent_barrier divergent_warp dropped_launch float_index ignored_stream
-        index_of_thread no_such_parameter no_such_word not_a_kernel not_a_launch race read_of_nothing returns_value
-        skipped_print store_to_number stuck_threads too_many_threads unknown_size while_without_end without_launch
-        word_outside writes_nothing wrong_arguments wrong_rank
-    """,
-    "traced": """
-        array_or_number asked_without_end attribute_is_set cannot_cast captured_changed complex_in_real_place
-        derivative_not_finite directive_of_arrays dtype_on_data function_without_name key_is_no_text
-        length_of_bincount loop_cannot_be_unrolled lu_of_no_square made_not_finite matmul_of_numbers may_be_one_array
-        needs_a_number nested_too_deep no_trace_runs not_for_complex not_of_a_result number_or_array numpy_refuses
-        of_another_trace order_of_memory out_of_reach paths_differ points_fall raised_on_a_path random_numbers
-        reads_outside rounds_each_time shape_depends_on_data too_many_branches unknown_function unknown_parameter
-        unsigned_number unsupported_dtype used_elsewhere view_or_copy whole_power write_through_view write_to_captured
-    """,
-    "vector": """
-        array_operator_axis array_operator_keepdims bad_axis bad_einsum bad_fill bad_offsets bad_segment_count
-        bad_segments_by bad_shape cannot_broadcast_to cannot_concatenate cannot_dot cannot_multiply cannot_reshape
-        cannot_squeeze domain_with_params einsum_sizes endless_loop fill_does_not_fit flag_out_of_range
-        index_out_of_range inputs_per_step loop_changes_space monoid_twice negative_length negative_pad
-        neutral_of_other_dtype no_axes_of_a_norm no_such_norm no_such_order no_such_side not_a_condition not_a_neutral
-        not_a_tensor not_an_index not_associative not_closed not_commutative not_degrees_of_freedom not_flags
-        not_lengths not_one_axis not_sorted_and_numbers nothing_to_choose nothing_to_join offset_beyond_reflection
-        offsets_without_axes params_along_the_steps segments_and_lengths sides_differ step_gives_no_pair
-        too_many_numbers unequal_counts unequal_rows uneven_split wrong_elements wrong_flag_count wrong_index_shape
-        wrong_inverse wrong_length_sum wrong_neighbour_count wrong_neutral wrong_params wrong_recurrence wrong_repeats
-        wrong_segment_count zero_step
     """,
 }
 

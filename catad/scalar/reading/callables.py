@@ -42,7 +42,8 @@ def scalar(value: Any) -> Node:
     if isinstance(value, Pair):
         raise ScalarError(errors.complex_scalar())
     what = "a tuple" if isinstance(value, tuple) else repr(value)
-    raise ScalarError(text("a number is needed here", given=what, do="take the parts of tuples one by one"))
+    do = getattr(value, "instead", "take the parts of tuples one by one")  # an array of a kernel says what to write
+    raise ScalarError(text("a number is needed here", given=what, do=do))
 
 
 def _op(name: str) -> Handler:
