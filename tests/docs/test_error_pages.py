@@ -32,6 +32,27 @@ LAYOUT = ("text", "about")  # functions of `base` that lay out a message, and ar
 WITHOUT_EXAMPLE = {
     "category.mixed_devices": "CuPy",
     "category.two_devices": "two GPUs",
+    "chunks.mixed_chunks": "a GPU",
+    "chunks.old_dask": "an old Dask",
+    "chunks.other_version": "two versions of catad",
+    "engine.bad_thread_variable": "a process that has not run a program yet",
+    "engine.gpu_failed": "a GPU",
+    "engine.jax_has_32_bits": "JAX",
+    "engine.lacks_library": "CuPy",
+    "engine.llvm_failed": "a defect of LLVM",
+    "engine.needs_cupy": "a GPU",
+    "engine.needs_library": "an environment without a library",
+    "engine.no_gpu": "CuPy",
+    "engine.no_llvm": "an environment without llvmlite",
+    "engine.no_plain_array": "PyTorch or JAX",
+    "engine.not_current_device": "two GPUs",
+    "engine.old_driver": "a GPU",
+    "engine.old_gpu": "a GPU",
+    "engine.second_derivative_in_torch": "PyTorch",
+    "engine.tensors_apart": "PyTorch and a GPU",
+    "engine.undefined_functions": "a damaged cache",
+    "engine.unknown_symbol": "another C library",
+    "engine.waits_while_captured": "a GPU",
     "linear.no_decomposition": "a matrix for which LAPACK fails on every machine",
     "planner.bad_tape": "the command line",
     "planner.not_measured": "CuPy",
@@ -42,19 +63,6 @@ WITHOUT_EXAMPLE = {
 NOT_YET = {
     "base": """
         no_such
-    """,
-    "chunks": """
-        captured_chunks differs_in_chunks does_not_pickle gathers in_chunks_already large_beside_chunks large_constant
-        mixed_chunks not_a_seed not_a_whole_limit not_in_chunks not_of_chunks nothing_said_of_chunks old_dask
-        opaque_in_chunks opaque_on_whole other_block other_spaces_of_chunk other_version rows_without_spaces
-        runs_whole too_many_steps unknown_chunks would_wait wrong_chunk_labels wrong_chunks
-    """,
-    "engine": """
-        array_code_runs bad_thread_count bad_thread_variable engine_is_a_class gpu_failed jax_has_32_bits
-        lacks_library llvm_failed needs_cupy needs_library no_engine no_gpu no_llvm no_plain_array
-        no_such_compile_mode not_current_device old_driver old_gpu out_of_memory profile_in_use reserved_engine
-        second_derivative_in_torch shared_cache_folder tensors_apart undefined_functions unknown_symbol
-        waits_while_captured
     """,
     "extension": """
         linear_in_integers
