@@ -8,6 +8,7 @@ user would expect to catch.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -339,9 +340,9 @@ def raised(error: BaseException) -> str:
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
-def no_such(what: str, given: object, known: object) -> str:
+def no_such(what: str, given: object, known: Iterable[object]) -> str:
     """A name that is none of those that there are."""
-    return text(f"there is no such {what}", given=abbreviated(given), expected=f"one of {known}")
+    return text(f"there is no such {what}", given=abbreviated(given), expected="one of " + ", ".join(map(repr, known)))
 
 
 class NotAnInteger(ScalarError):

@@ -56,25 +56,12 @@ WITHOUT_EXAMPLE = {
     "linear.no_decomposition": "a matrix for which LAPACK fails on every machine",
     "planner.bad_tape": "the command line",
     "planner.not_measured": "CuPy",
+    "scalar.unknown_bytecode": "a newer Python",
     "testing.needs_hypothesis": "an environment without Hypothesis",
 }
 
 # Messages whose sections are still to be written, by their modules.
-NOT_YET = {
-    "base": """
-        no_such
-    """,
-    "extension": """
-        linear_in_integers
-    """,
-    "scalar": """
-        array_function assertion_on_data attribute_of_number bits_of_floats bits_without_a_dtype captured_array
-        changed_in_place changed_list complex_order complex_scalar complex_store constant_out_of_range construct
-        double_star float_exponent float_range integer_power needs_tree no_parameters no_such_option
-        not_a_scalar_function range_of_data relative_import returns_nothing too_many_paths unknown_arity unreadable
-        wrong_arity wrong_operand_count
-    """,
-}
+NOT_YET: dict[str, str] = {}
 
 
 class Section(NamedTuple):
