@@ -16,12 +16,15 @@ from catad.category.terms import D
 
 
 class Reference:
-    """Stands for a function in a record; what is read from the record is the function itself."""
+    """Stands for a function in a record; what is read from the record is the function itself.
 
-    __slots__ = ("fn",)
+    `in_programs` says whether a program still has the function in it, so that pickling the program would not help.
+    """
 
-    def __init__(self, fn: Any) -> None:
-        self.fn = fn
+    __slots__ = ("fn", "in_programs")
+
+    def __init__(self, fn: Any, in_programs: bool = False) -> None:
+        self.fn, self.in_programs = fn, in_programs
         library = sys.modules.get("cloudpickle")
         if library is not None:
             library.CloudPickler.dispatch_table[Reference] = _by_value_or_name
@@ -34,7 +37,7 @@ class Reference:
         except (ImportError, AttributeError):
             found = None
         if found is not self.fn:
-            raise errors.ArgumentError(errors.function_without_name(self.fn))
+            raise errors.ArgumentError(errors.function_without_name(self.fn, self.in_programs))
         return named, (self.fn.__module__, self.fn.__qualname__)
 
 
@@ -43,7 +46,10 @@ def named(module: str, qualname: str) -> Any:
     found: Any = importlib.import_module(module)
     for part in qualname.split("."):
         found = getattr(found, part)
-    return found.fn if isinstance(found, D) and hasattr(found, "fn") else found
+    if not isinstance(found, D):
+        return found
+    frozen = getattr(found, "frozen", None)  # of `ct.D(fn)`, which keeps a copy of fn beside it
+    return getattr(found, "fn", found) if frozen is None else frozen.given
 
 
 def _by_value_or_name(reference: Reference) -> Any:
