@@ -25,20 +25,20 @@ class Reference:
 
     def __init__(self, fn: Any, in_programs: bool = False) -> None:
         self.fn, self.in_programs = fn, in_programs
-        library = sys.modules.get("cloudpickle")
-        if library is not None:
-            library.CloudPickler.dispatch_table[Reference] = _by_value_or_name
 
     def __reduce__(self) -> Any:
         if not isinstance(self.fn, FunctionType):
             return _itself, (self.fn,)
+        module = self.fn.__module__
         try:
-            found = named(self.fn.__module__, self.fn.__qualname__)
+            found = named(module, self.fn.__qualname__)
         except (ImportError, AttributeError):
             found = None
+        if (found is not self.fn or module == "__main__") and _takes_functions_by_value():
+            return _itself, (self.fn,)
         if found is not self.fn:
             raise errors.ArgumentError(errors.function_without_name(self.fn, self.in_programs))
-        return named, (self.fn.__module__, self.fn.__qualname__)
+        return named, (module, self.fn.__qualname__)
 
 
 def named(module: str, qualname: str) -> Any:
@@ -52,12 +52,19 @@ def named(module: str, qualname: str) -> Any:
     return getattr(found, "fn", found) if frozen is None else frozen.given
 
 
-def _by_value_or_name(reference: Reference) -> Any:
-    """The record for cloudpickle: functions of the main program, and those without a name, by value."""
-    try:
-        return (_itself, (reference.fn,)) if getattr(reference.fn, "__module__", "") == "__main__" else reference.__reduce__()
-    except errors.ArgumentError:
-        return _itself, (reference.fn,)
+def _takes_functions_by_value() -> bool:
+    """True where the pickler at work is that of cloudpickle, or one made of it.
+
+    A pickler does not say who it is to what it pickles, and joblib copies its table of types before it begins, so that no entry
+    made then is seen. But the frame of its `dump` is below.
+    """
+    frame = sys._getframe(1)
+    while frame is not None:
+        pickler = frame.f_locals.get("self") if frame.f_code.co_name == "dump" else None
+        if any("cloudpickle" in kind.__module__ for kind in type(pickler).__mro__):
+            return True
+        frame = frame.f_back  # type: ignore[assignment]
+    return False
 
 
 def _itself(fn: Any) -> Any:

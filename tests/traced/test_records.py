@@ -136,3 +136,18 @@ def test_cloudpickle_takes_functions_by_value() -> None:
         assert np.array_equal(pickle.loads(cloudpickle.dumps(f))(X), f(X))
     p = local().at(X)
     assert pickle.loads(cloudpickle.dumps(p)) == p
+
+
+def test_joblib_takes_functions_of_a_prompt_and_lambdas() -> None:
+    """The first that it pickles, too: its pickler copies the table of cloudpickle before it begins."""
+    pytest.importorskip("joblib")
+    code = (
+        "import joblib, numpy as np, catad as ct\n"
+        "def total(x):\n    return np.sum(x**2)\n"
+        "@ct.D\ndef doubled(x):\n    return 2.0 * x, ct.scale(2.0 + 0.0 * x)\n"
+        "for f in (ct.grad(lambda x: np.sum(x**2)), ct.grad(total), doubled):\n"
+        "    print(joblib.Parallel(2)(joblib.delayed(f)(np.full(2, k)) for k in (1.0, 2.0)))\n"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=120, text=True)
+    assert out.returncode == 0, out.stderr
+    assert out.stdout == "[array([2., 2.]), array([4., 4.])]\n" * 3
