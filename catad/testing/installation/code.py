@@ -67,10 +67,11 @@ def _run(folder: str) -> list[str]:
 
 def threads() -> None:
     """A long array, which threads share, gives the same bits with one thread."""
-    x = np.linspace(0.0, 1.0, 300_000)
+    x = np.linspace(0.0, 1.0, 300_001)
     program = ct.sin >> ct.square
     with ct.use_engine("cpu"):
-        many = program(x)
+        with ct.num_threads(3):
+            many = program(x)
         with ct.num_threads(1):
             one = program(x)
     require("the value with one thread", one, many, 0.0)
