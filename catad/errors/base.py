@@ -111,6 +111,8 @@ class ScalarError(CatadError, TypeError):
       ...
     """
 
+    unknown = False  # whether it says that a function is none of those that the scalar language knows
+
 
 class MonoidError(CatadError, ValueError):
     """A wrong neutral element, or an operator that is not associative or not closed on its element; a `ValueError`.

@@ -260,8 +260,8 @@ def wrong_scalar_count(name: str, given: int, expected: int) -> str:
     return text(f"{name} called with the wrong number of scalars", given=given, expected=expected)
 
 
-def needs_a_scalar(what: str) -> str:
-    return text("a number is needed here", given=what, do="take the parts of tuples one by one")
+def needs_a_scalar(what: str, instead: str | None = None) -> str:
+    return text("a number is needed here", given=what, do=instead or "take the parts of tuples one by one")
 
 
 def product_of_matrices() -> str:

@@ -171,9 +171,9 @@ class ByHand(D):
         try:
             y, linear = _called(self.fn, x, dom)
             ys, slots = flatten(b.wires(y)), flatten(b.wires(tuple(linear.slots)))
-        except errors.CatadError:
-            raise
         except Exception as error:  # whatever array code does with what is not an array
+            if isinstance(error, errors.CatadError) and not (isinstance(error, errors.ScalarError) and error.unknown):
+                raise
             if self._stated is None:
                 notice(("opaque", self.data()), errors.untraced(self.frozen.given, error))
             return self._custom(b, xs, *self._opaque(b, dom, xs))

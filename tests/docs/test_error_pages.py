@@ -32,6 +32,27 @@ LAYOUT = ("text", "about")  # functions of `base` that lay out a message, and ar
 WITHOUT_EXAMPLE = {
     "category.mixed_devices": "CuPy",
     "category.two_devices": "two GPUs",
+    "chunks.mixed_chunks": "a GPU",
+    "chunks.old_dask": "an old Dask",
+    "chunks.other_version": "two versions of catad",
+    "engine.bad_thread_variable": "a process that has not run a program yet",
+    "engine.gpu_failed": "a GPU",
+    "engine.jax_has_32_bits": "JAX",
+    "engine.lacks_library": "CuPy",
+    "engine.llvm_failed": "a defect of LLVM",
+    "engine.needs_cupy": "a GPU",
+    "engine.needs_library": "an environment without a library",
+    "engine.no_gpu": "CuPy",
+    "engine.no_llvm": "an environment without llvmlite",
+    "engine.no_plain_array": "PyTorch or JAX",
+    "engine.not_current_device": "two GPUs",
+    "engine.old_driver": "a GPU",
+    "engine.old_gpu": "a GPU",
+    "engine.second_derivative_in_torch": "PyTorch",
+    "engine.tensors_apart": "PyTorch and a GPU",
+    "engine.undefined_functions": "a damaged cache",
+    "engine.unknown_symbol": "another C library",
+    "engine.waits_while_captured": "a GPU",
     "linear.no_decomposition": "a matrix for which LAPACK fails on every machine",
     "planner.bad_tape": "the command line",
     "planner.not_measured": "CuPy",
@@ -40,70 +61,7 @@ WITHOUT_EXAMPLE = {
 }
 
 # Messages whose sections are still to be written, by their modules.
-NOT_YET = {
-    "chunks": """
-        captured_chunks differs_in_chunks does_not_pickle gathers in_chunks_already large_beside_chunks large_constant
-        mixed_chunks not_a_seed not_a_whole_limit not_in_chunks not_of_chunks nothing_said_of_chunks old_dask
-        opaque_in_chunks opaque_on_whole other_block other_spaces_of_chunk other_version rows_without_spaces
-        runs_whole too_many_steps unknown_chunks would_wait wrong_chunk_labels wrong_chunks
-    """,
-    "engine": """
-        array_code_runs bad_thread_count bad_thread_variable engine_is_a_class gpu_failed jax_has_32_bits
-        lacks_library llvm_failed needs_cupy needs_library no_engine no_gpu no_llvm no_plain_array
-        no_such_compile_mode not_current_device old_driver old_gpu out_of_memory profile_in_use reserved_engine
-        second_derivative_in_torch shared_cache_folder tensors_apart undefined_functions unknown_symbol
-        waits_while_captured
-    """,
-    "equations": """
-        bracket_and_method bracket_of_many event_not_a_number event_with_fixed_steps fixed_steps_missing
-        integration_failed loss_not_scalar must_be_positive no_direction no_fixed_point no_least_squares no_minimum
-        no_root_between no_such_method not_a_bracket not_a_solution not_a_tolerance not_as_many_equations
-        not_in_space_of_start not_start_and_times not_times residuals_not_floating root_not_found
-        slopes_of_another_shape start_not_floating times_not_sorted unknown_option
-    """,
-    "fft": """
-        circulant_and_right_hand_side lengths_and_axes no_bound no_such_choice not_complex not_real singular_circulant
-        too_few_points two_arrays_of_one_axis
-    """,
-    "functions": """
-        argument_twice axes_do_not_fit does_not_bind is_async no_axis_to_map no_common_size no_keywords no_linear_map
-        no_such_argument not_a_pair_of not_a_plain_function not_a_result not_axes other_tree result_is_mapped
-        static_argument static_elsewhere trees_differ unhashable_static unknown_static wrong_factor_count
-    """,
-    "integrals": """
-        complex_spline integral_not_found no_break_points no_end_conditions no_ends no_extrapolation no_spline
-        no_such_ivp_method no_such_part_of_solution no_such_part_of_spline no_tolerance not_one_terminal_event
-        not_one_tolerance nothing_to_integrate traced_break_points
-    """,
-    "simt": """
-        array_as_number bad_launch divergent_barrier divergent_warp dropped_launch float_index ignored_stream
-        index_of_thread no_such_parameter no_such_word not_a_kernel not_a_launch race read_of_nothing returns_value
-        skipped_print store_to_number stuck_threads too_many_threads unknown_size while_without_end without_launch
-        word_outside writes_nothing wrong_arguments wrong_rank
-    """,
-    "traced": """
-        array_or_number asked_without_end attribute_is_set cannot_cast captured_changed complex_in_real_place
-        derivative_not_finite directive_of_arrays dtype_on_data function_without_name key_is_no_text
-        length_of_bincount loop_cannot_be_unrolled lu_of_no_square made_not_finite matmul_of_numbers may_be_one_array
-        needs_a_number nested_too_deep no_trace_runs not_for_complex not_of_a_result number_or_array numpy_refuses
-        of_another_trace order_of_memory out_of_reach paths_differ points_fall raised_on_a_path random_numbers
-        reads_outside rounds_each_time shape_depends_on_data too_many_branches unknown_function unknown_parameter
-        unsigned_number unsupported_dtype used_elsewhere view_or_copy whole_power write_through_view write_to_captured
-    """,
-    "vector": """
-        array_operator_axis array_operator_keepdims bad_axis bad_einsum bad_fill bad_offsets bad_segment_count
-        bad_segments_by bad_shape cannot_broadcast_to cannot_concatenate cannot_dot cannot_multiply cannot_reshape
-        cannot_squeeze domain_with_params einsum_sizes endless_loop fill_does_not_fit flag_out_of_range
-        index_out_of_range inputs_per_step loop_changes_space monoid_twice negative_length negative_pad
-        neutral_of_other_dtype no_axes_of_a_norm no_such_norm no_such_order no_such_side not_a_condition not_a_neutral
-        not_a_tensor not_an_index not_associative not_closed not_commutative not_degrees_of_freedom not_flags
-        not_lengths not_one_axis not_sorted_and_numbers nothing_to_choose nothing_to_join offset_beyond_reflection
-        offsets_without_axes params_along_the_steps segments_and_lengths sides_differ step_gives_no_pair
-        too_many_numbers unequal_counts unequal_rows uneven_split wrong_elements wrong_flag_count wrong_index_shape
-        wrong_inverse wrong_length_sum wrong_neighbour_count wrong_neutral wrong_params wrong_recurrence wrong_repeats
-        wrong_segment_count zero_step
-    """,
-}
+NOT_YET: dict[str, str] = {}
 
 
 class Section(NamedTuple):

@@ -42,7 +42,7 @@ def scalar(value: Any) -> Node:
     if isinstance(value, Pair):
         raise ScalarError(errors.complex_scalar())
     what = "a tuple" if isinstance(value, tuple) else repr(value)
-    raise ScalarError(errors.needs_a_scalar(what))
+    raise ScalarError(errors.needs_a_scalar(what, getattr(value, "instead", None)))  # an array of a kernel says what to write
 
 
 def _op(name: str) -> Handler:

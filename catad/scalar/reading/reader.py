@@ -81,7 +81,9 @@ class Reader(Statements):
         method = type(thing).__call__ if callable(thing) else None
         if isinstance(method, FunctionType):
             return self.call_function(method, [thing, *args], kwargs)
-        raise ScalarError(not_readable(thing))
+        error = ScalarError(not_readable(thing))
+        error.unknown = True
+        raise error
 
     @staticmethod
     def known(thing: Any) -> Any:
