@@ -28,9 +28,9 @@ def as_function(f: MorphismLike) -> Callable[..., Any]:
     Second derivatives are not recorded, so `create_graph=True` raises `DerivativeError`; `as_function(ct.grad(f))` is the first
     derivative as a function. Integer tensors have no gradient, and dtypes are those of f.
 
-    Raises `EngineError` where PyTorch, or CuPy for tensors on a GPU, is missing, `DeviceError` for tensors of several devices, and
-    `SpaceError` for an argument that is no morphism, for tensors that are sparse, quantized, complex or of other dtypes, and for
-    results that are complex. `torch.compile` takes the function as `torch.compiler.disable(g)`.
+    Raises `EngineError` where PyTorch, or CuPy for tensors on a GPU, is missing, `DeviceError` for tensors of several devices,
+    and `SpaceError` for an argument that is no morphism, for tensors that are sparse, quantized, complex or of other dtypes, and
+    for complex results. `torch.compile` takes the function as `torch.compiler.disable(g)`.
 
     >>> import catad as ct, catad.torch
     >>> g = catad.torch.as_function(ct.square >> ct.sum())  # doctest: +SKIP
