@@ -126,6 +126,7 @@ if TYPE_CHECKING:
     from catad.planner.problems.chain_plan import plan_chain as plan_chain
     from catad.planner.problems.graph_plan import plan_graph as plan_graph
     from catad.simt.kernel import kernel as kernel
+    from catad.support.progress import progress as progress
     from catad.traced.control.unrolled import unrolled as unrolled
     from catad.traced.debug import debug_nans as debug_nans
     from catad.traced.debug import debug_print as debug_print

@@ -1,14 +1,46 @@
-"""How Sphinx builds the site."""
+"""How Sphinx builds the site; docs/_links.py makes the pages of files that lie outside docs/, and all links to them."""
+
+import logging
+import sys
+from pathlib import Path
 
 import catad
+
+FOLDER = Path(__file__).parent
+sys.path.insert(0, str(FOLDER))  # the modules of this folder that begin with an underscore
+from _links import addresses  # noqa: E402
 
 project = "catad"
 author = "catad developers"
 project_copyright = f"2026, {author}"
 version = release = catad.__version__
 
-extensions = ["myst_parser"]
-exclude_patterns = ["_build", "_generated"]
+extensions = ["myst_parser", "sphinx_copybutton", "_links", "_gallery", "_reference"]
+exclude_patterns = ["_build", "gallery"]  # gallery/ holds programs, whose pages are in _generated/
+suppress_warnings = ["toc.not_readable"]  # the navigation names pages that are still to come
+logging.getLogger("sphinx.sphinx.directives.other").addFilter(lambda record: "match any documents" not in record.msg)
 myst_heading_anchors = 4
+nitpicky = True
+
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
 html_theme = "pydata_sphinx_theme"
+html_baseurl = addresses(FOLDER.parent).get("Documentation", "")
 html_title = f"catad {release}"
+templates_path = ["_templates"]
+html_static_path = ["_static"]
+html_css_files = ["catad.css"]
+html_favicon = "_static/catad.svg"
+html_sidebars = {"index": [], "search": []}
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's system has it
+html_theme_options = {
+    "logo": {"text": f"catad {release}", "image_light": "_static/catad.svg", "image_dark": "_static/catad.svg"},
+    "show_toc_level": 2,
+    "header_links_before_dropdown": 6,
+    "navbar_end": ["theme-switcher", "repository"],
+    "secondary_sidebar_items": {"**": ["page-toc", "edit-page", "sourcelink"], "index": []},
+    "footer_start": ["copyright"],
+    "footer_end": ["sphinx-version"],
+}
+linkcheck_timeout = 20

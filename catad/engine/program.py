@@ -31,6 +31,7 @@ from catad.linear.structure import Structure
 from catad.scalar import operations
 from catad.support.current_engine import AUTO, chosen, every_call
 from catad.support.lru import remembered
+from catad.support.progress import watched
 from catad.values import buffers
 from catad.values.arrays import Array, apart, common_module, in_blocks
 from catad.vector.derivative_carriers import erased
@@ -65,7 +66,8 @@ class Program:
         return found
 
     def _made(self, engine: Engine) -> Run:
-        return self._run(engine.steps(self.wiring), self.wiring.outputs)
+        with watched("preparing a program"):
+            return self._run(engine.steps(self.wiring), self.wiring.outputs)
 
     def _run(self, steps: Sequence[Step], outputs: Sequence[int]) -> Run:
         return Run(self.wiring.inputs, outputs, steps, self.wiring.boxes)
@@ -260,8 +262,9 @@ def program_of(term: D, dom: Space) -> tuple[Program, Space]:
     """The program of a term at a space, kept with the term."""
 
     def made() -> tuple[Program, Space]:
-        wiring = wire(term, dom)
-        return Program(wiring), wiring.cod
+        with watched("laying out a program"):
+            wiring = wire(term, dom)
+            return Program(wiring), wiring.cod
 
     return cached(term, ("program", dom), made)
 

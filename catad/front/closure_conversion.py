@@ -8,6 +8,7 @@ of terms is a function registered with it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import singledispatch
 from typing import Any
 
@@ -139,16 +140,16 @@ def _(term: Iterate, dom: Space, given: Given) -> D:
         state = Product((_factor(dom, 0), element_of(_factor(dom, 1))))
         own = compose(proj(0), exl)
         step = Fork((own, compose(Fork((own, Fork((compose(exl, exr), exr)))), of_both(f, state, given))))
-        return compose(_REGROUPED, Iterate(step, term.n, True, term.memory), exr)
+        return compose(_REGROUPED, replace(term, f=step), exr)
     step = Fork((exl, of_both(f, dom, given)))
-    return compose(Iterate(step, term.n, False, term.memory), exr)
+    return compose(replace(term, f=step), exr)
 
 
 @closed.register
 def _(term: WhileLoop, dom: Space, given: Given) -> D:
     condition, f = term.children
     step = Fork((exl, of_both(f, dom, given)))
-    return compose(WhileLoop(of_both(condition, dom, given), step, term.max_steps), exr)
+    return compose(replace(term, condition=of_both(condition, dom, given), f=step), exr)
 
 
 @closed.register
@@ -160,4 +161,4 @@ def _(term: Swept, dom: Space, given: Given) -> D:
         of_both(term.children[0], Product((state, own, element_of(inputs))), given),
     )
     start = Fork((compose(exr, proj(0)), Fork((exl, compose(exr, proj(1)))), compose(exr, proj(2))))
-    return compose(start, Swept(body, term.n, term.reverse))
+    return compose(start, replace(term, f=body))

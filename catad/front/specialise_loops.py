@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from catad import errors
 from catad.category.spaces import Product, Space
 from catad.category.terms import D
@@ -59,14 +61,14 @@ def _(term: Iterate, form: Form, dom: Space) -> Specialised:
         state, space = state.parts[0], Product((dom.factors[0], element_of(dom.factors[1])))
     inner, tree = specialised(f, form, space)
     check_state(state, tree, f)
-    return Iterate(inner, term.n, term.inputs, term.memory), state
+    return replace(term, f=inner), state
 
 
 @specialised.register
 def _(term: WhileLoop, form: Form, dom: Space) -> Specialised:
     condition, (f, tree) = term.children[0], specialised(term.children[1], form, dom)
     check_state(form.tree, tree, term.children[1])
-    return WhileLoop(specialised(condition, form, dom)[0], f, term.max_steps), form.tree
+    return replace(term, condition=specialised(condition, form, dom)[0], f=f), form.tree
 
 
 @specialised.register
@@ -81,7 +83,7 @@ def _(term: Swept, form: Form, dom: Space) -> Specialised:
     if result is not None and len(result.parts) == 2:
         check_state(tree.parts[0], result.parts[0], term.children[0])
         result = tuple_tree([tree.parts[0], result.parts[1]])
-    return Swept(inner, term.n, term.reverse), result
+    return replace(term, f=inner), result
 
 
 def check_state(state: Tree, result: Tree | None, f: D) -> None:

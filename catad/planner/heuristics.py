@@ -18,7 +18,19 @@ class Work:
     """Work that is counted, so that a budget buys the same plan on every machine."""
 
     def __init__(self, units: float) -> None:
-        self.left = units
+        self.units = self.left = units
+        self._lent: Work | None = None
+
+    @property
+    def remaining(self) -> float:
+        """What is left, with what a step that goes on has of it."""
+        lent = self._lent
+        return max(0.0, self.left) + (0.0 if lent is None else lent.remaining)
+
+    @property
+    def done(self) -> float:
+        """The share of the work that is spent."""
+        return 1.0 - self.remaining / self.units if 0.0 < self.units < math.inf else 0.0
 
     @property
     def spent(self) -> bool:
@@ -33,10 +45,11 @@ class Work:
     @contextmanager
     def lent(self, units: float) -> Iterator[Work]:
         """Some of the work, for a step that ends with it; what it leaves is taken back (or what it spent beyond is added)."""
-        part = Work(min(units, self.left))
+        part = self._lent = Work(min(units, self.left))
         self.left -= part.left
         with suppress(OutOfWork):
             yield part
+        self._lent = None
         self.left += part.left
 
 

@@ -33,6 +33,7 @@ from catad.planner.reports.of_plan import Reports
 from catad.planner.request import WANTS, CostGiven, Mode, Nested, Request, Result, Want, checked
 from catad.planner.strategy import Runnable, Step, Strategy, with_peak
 from catad.support.lru import remembered
+from catad.support.progress import watched
 from catad.values.arrays import common_module
 from catad.vector.loops.snapshots import Rooms
 
@@ -346,14 +347,17 @@ def plan(
     if want not in WANTS:
         raise errors.PlanError(errors.unknown_want(want))
     if isinstance(f_or_chain, D):
-        return _of_program(f_or_chain, primals_or_spaces, want, request)
+        with watched("planning"):
+            return _of_program(f_or_chain, primals_or_spaces, want, request)
     if primals_or_spaces or want != "jacobian":
         raise errors.PlanError(errors.not_for_a_chain(f_or_chain))
     if isinstance(f_or_chain, (LinearMap, Structure)):
         structure = f_or_chain.structure if isinstance(f_or_chain, LinearMap) else f_or_chain
-        return plan_structure(structure, request)
+        with watched("planning"):
+            return plan_structure(structure, request)
     factors = factors_of_list(f_or_chain)
-    return plan_factors(factors, request.for_chain(len(factors.parts)))
+    with watched("planning"):
+        return plan_factors(factors, request.for_chain(len(factors.parts)))
 
 
 def _of_program(given: D, primals_or_spaces: Sequence[Any], want: Want, request: Request) -> Plan:

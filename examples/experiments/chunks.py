@@ -205,11 +205,11 @@ def building(chunks: int) -> float:
 
 def graphs(small: bool) -> Iterator[measuring.Bound]:
     chunks = 100 if small else 10**4
-    yield measuring.Bound(f"graph of {chunks} chunks, vjp of a recurrence", "seconds", building(chunks), 3.0)
+    yield measuring.Bound(f"graph of {chunks} chunks, vjp of a recurrence", "seconds", building(chunks), 3.0, unit="seconds")
     for one in counted(4):
         print(f"{one.work}, {one.chunks} chunks: {one.beyond:.2f} tasks a chunk beyond regions, {one.programs} programs a region")
-        yield measuring.Bound(f"{one.work}, {one.chunks} chunks", "tasks beyond regions", one.beyond, 1.0)
-        yield measuring.Bound(f"{one.work}, {one.chunks} chunks", "programs a region", one.programs, 6)
+        yield measuring.Bound(f"{one.work}, {one.chunks} chunks", "tasks beyond regions", one.beyond, 1.0, unit="tasks")
+        yield measuring.Bound(f"{one.work}, {one.chunks} chunks", "programs a region", one.programs, 6, unit="programs")
 
 
 # -- running
@@ -249,7 +249,7 @@ def main() -> None:
         assert row.tasks is not None
         ours, theirs = row.tasks
         why = f"{ours} tasks beside {theirs} that are fused, on {chunks} chunks; one a chunk and a tree are the least"
-        bounds.append(measuring.Bound(f"{row.work}, tasks", row.against, ours / theirs, 1 / 3, why=why))
+        bounds.append(measuring.Bound(f"{row.work}, tasks", row.against, ours / theirs, 1 / 3, why=why, unit="tasks"))
     if chosen("graph", found.only):
         bounds += graphs(found.small)
     at = list(range(1, len(bounds) + 1))

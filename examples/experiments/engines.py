@@ -24,7 +24,6 @@ import argparse
 import contextlib
 import importlib.util
 import itertools
-import json
 import math
 import os
 import sys
@@ -443,6 +442,12 @@ def summary(rows: Sequence[dict[str, Any]]) -> list[str]:
     return out
 
 
+def races(rows: Sequence[Mapping[str, Any]]) -> list[measuring.Race]:
+    """Each case beside JAX."""
+    ratios = [(row, row["ratio"]) for row in rows if row.get("ratio") is not None]
+    return [measuring.Race(f"{row['case']}, {row['largest']:,} numbers", "JAX", ratio) for row, ratio in ratios]
+
+
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("words", nargs="*", metavar="WORD", help="cases whose names contain one of these words")
@@ -494,8 +499,7 @@ def main() -> int:
     print("", *([] if found.threads else summary(rows)), *failed, sep="\n")
     print(", ".join(f"{name} {value}" for name, value in where.items()))
     if found.json:
-        whole = {"machine": where, "rows": rows, "failed": failed}
-        Path(found.json).write_text(json.dumps(whole, indent=1), encoding="utf-8")
+        measuring.written(Path(found.json), races(rows), {"rows": rows, "failed": failed})
     return 1 if failed or any(row["differs"] for row in rows) else 0
 
 

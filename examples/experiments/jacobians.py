@@ -18,14 +18,13 @@ import os
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
 
 import argparse
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+import measuring
 import numpy as np
-from measuring import table
 from small_matrices import hand
 
 import catad as ct
@@ -270,6 +269,17 @@ def raced(name: str, rounds: int) -> dict[str, Any]:
     return row
 
 
+def races(rows: list[dict[str, Any]]) -> list[measuring.Race]:
+    """Each program beside the fastest of the other ways, which the note names."""
+    found = []
+    for row in rows:
+        others = {key: seconds for key, seconds in row["seconds"].items() if key != "catad"}
+        if others:
+            best = min(others, key=lambda key: others[key])
+            found.append(measuring.Race(f"Jacobian of {row['program']}", f"JAX, {best}", row["over the best"]))
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", type=Path, help="write the table as JSON too")
@@ -293,9 +303,9 @@ def main() -> None:
         for row in rows
     ]
     head = ("milliseconds", "result", *names, "over the best", "first, s", "stored", "difference")
-    print(table(head, lines))
+    print(measuring.table(head, lines))
     if options.json is not None:
-        options.json.write_text(json.dumps(rows, indent=1), encoding="utf-8")
+        measuring.written(options.json, races(rows), {"rows": rows})
 
 
 if __name__ == "__main__":

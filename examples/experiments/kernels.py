@@ -3,7 +3,7 @@
 One thread, float64, processor time, the least of several runs of both in turn. Prints a table; the Black-Scholes price stands
 beside numba's `njit(parallel=True)` of the same body where numba is installed, both with as many threads as there are cores:
 
-    python examples/experiments/kernels.py [--lanes N] [--rounds N] [--checks]
+    python examples/experiments/kernels.py [--lanes N] [--rounds N] [--checks] [--json FILE]
 
 With `--checks` it prints instead what looking for races at every call costs: ratios of medians of wall time.
 """
@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = "1"
 
+import measuring  # noqa: E402  after the threads are set
 import numpy as np  # noqa: E402
 
 import catad as ct  # noqa: E402
@@ -291,11 +292,12 @@ def main(argv: list[str] | None = None) -> list[dict[str, Any]]:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--lanes", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--json", type=pathlib.Path, help="write the figures as JSON too")
     parser.add_argument("--checks", action="store_true", help="only the cost of looking for races at every call")
     given = parser.parse_args(argv)
     if given.checks:
         return checks(given.rounds)
-    rows = []
+    rows, races = [], []
     print(f"reading and laying out a kernel of 50 lines, its value and its pullback: {laid_out():.2f} s")
     with ct.num_threads(1):
         gradient, plain = of_a_number(given.lanes, given.rounds)
@@ -308,9 +310,17 @@ def main(argv: list[str] | None = None) -> list[dict[str, Any]]:
             print(f"{work.name:<55} value {1e3 * row['value']:8.2f} ms, ratio {value:6.2f};"
                   f" pullback {1e3 * row['pullback']:8.2f} ms, ratio {back:6.2f}, to its value"
                   f" {row['pullback'] / row['value']:5.2f}")  # fmt: skip
+            races += [
+                measuring.Race(f"{work.name}, value", "catad's combinators", value),
+                measuring.Race(f"{work.name}, pullback", "catad's combinators", back),
+            ]
     value, both, theirs = greeks(4 * given.lanes, given.rounds)
     print(f"Black-Scholes, {4 * given.lanes:,} options: prices {1e3 * value:.1f} ms, ratio to numba {value / theirs:.2f};"
           f" prices and three Greeks {1e3 * both:.1f} ms, ratio to prices {both / value:.2f}")  # fmt: skip
+    if given.json is not None:
+        if not math.isnan(theirs):
+            races.append(measuring.Race("Black-Scholes prices", "numba", value / theirs))
+        measuring.written(given.json, races, {"rows": rows})
     return rows
 
 

@@ -304,6 +304,17 @@ def outside_bounds(rows: list[dict[str, Any]]) -> list[measuring.Bound]:
     return out
 
 
+def outside_races(rows: list[dict[str, Any]]) -> list[measuring.Race]:
+    """Each program of others, value and pullback, beside JAX's rewrite; beside NumPy's value where there is none."""
+    found = []
+    for row in rows:
+        against, ratio = ("JAX", row["JAX"]) if row["JAX"] is not None else ("NumPy's value", row["NumPy"])
+        if ratio is not None:
+            note = NOTES.get(row["work"], "" if against == "JAX" else "JAX has no version that can be differentiated")
+            found.append(measuring.Race(f"NPBench {row['work']}, value + pullback", against, ratio, note))
+    return found
+
+
 # -- showing
 
 
@@ -375,14 +386,16 @@ def main() -> None:
         notice += "".join(f"\n{row['work']}: {NOTES[row['work']]}" for row in others if row["work"] in NOTES)
     print(notice.strip())
     if not rows:
-        measuring.report(found, others, outside_bounds(others))
+        measuring.report(found, others, outside_bounds(others), outside_races(others))
         return
     at = list(range(1, len(rows) + 1))
     series: dict[str, Any] = {"catad": (at, [1e3 * next(iter(row["seconds"].values())) for row in rows])}
     if peers or all(len(row["seconds"]) > 1 for row in rows):
         series["against"] = (at, [1e3 * list(row["seconds"].values())[-1] for row in rows])
     measuring.chart(found.out, "loops", [measuring.Panel("loops, by rows of the table", "row", "ms", series, True)])
-    measuring.report(found, [*rows, *others], [*bounds(rows), *outside_bounds(others)])
+    own = bounds(rows)
+    races = [*measuring.races_of(own), *outside_races(others)]
+    measuring.report(found, [*rows, *others], [*own, *outside_bounds(others)], races)
 
 
 if __name__ == "__main__":

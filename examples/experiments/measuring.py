@@ -8,11 +8,13 @@ from __future__ import annotations
 import argparse
 import gc
 import html
+import importlib.metadata
 import json
 import math
 import multiprocessing
 import os
 import platform
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -30,7 +32,10 @@ COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#ff7f0e", "#9467bd", "#8c564b", "#1
 
 
 class Bound(NamedTuple):
-    """A figure beside what it should reach. `why` says what bounds it where it falls short."""
+    """A figure beside what it should reach. `why` says what bounds it where it falls short.
+
+    The figure is the time of the work over that of `against` where `unit` is "time", with `least` the other way round.
+    """
 
     work: str
     against: str
@@ -38,6 +43,7 @@ class Bound(NamedTuple):
     bound: float
     least: bool = False  # the figure should be at least the bound, not at most
     why: str = ""
+    unit: str = "time"
 
     @property
     def holds(self) -> bool:
@@ -45,6 +51,21 @@ class Bound(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         return {**self._asdict(), "holds": self.holds}
+
+
+class Race(NamedTuple):
+    """The time of some work by catad over the time `against` something else; `note` says what a reader should know."""
+
+    work: str
+    against: str
+    ratio: float
+    note: str = ""
+
+
+def races_of(bounds: Sequence[Bound]) -> list[Race]:
+    """The races among figures with bounds."""
+    timed = [row for row in bounds if row.unit == "time" and row.measured > 0.0]
+    return [Race(row.work, row.against, 1.0 / row.measured if row.least else row.measured, row.why) for row in timed]
 
 
 def one_core() -> None:
@@ -108,10 +129,17 @@ def like(value: Any, leaf: Callable[[np.ndarray], np.ndarray]) -> Any:
 # -- showing
 
 
+def processor() -> str:
+    """The name of the processor, where the system tells it."""
+    file = Path("/proc/cpuinfo")
+    names = [line for line in file.read_text().splitlines() if line.startswith("model name")] if file.exists() else []
+    return names[0].partition(":")[2].strip() if names else platform.processor() or platform.machine()
+
+
 def machine() -> dict[str, Any]:
     """Where and when figures were taken: they mean little without the load of the machine."""
     return {
-        "processor": platform.processor() or platform.machine(), "cores": os.cpu_count(), "threads": ct.get_num_threads(),
+        "processor": processor(), "cores": os.cpu_count(), "threads": ct.get_num_threads(),
         "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
         "python": platform.python_version(), "numpy": np.__version__, "catad": ct.__version__,
     }  # fmt: skip
@@ -162,15 +190,50 @@ def options(text: str | None, **more: dict[str, Any]) -> argparse.Namespace:
     return parser.parse_args()
 
 
-def report(found: argparse.Namespace, rows: Sequence[Any], bounds: Sequence[Bound]) -> None:
+def report(
+    found: argparse.Namespace, rows: Sequence[Any], bounds: Sequence[Bound], races: Sequence[Race] | None = None
+) -> None:
     """Print what the figures should reach, and write all of it as JSON where that was asked for."""
     if bounds:
         print(f"\n{bounds_table(bounds)}")
     where = machine()
     print(", ".join(f"{name} {value}" for name, value in where.items()))
     if found.json:
-        whole = {"machine": where, "rows": list(rows), "bounds": [row.as_dict() for row in bounds]}
-        Path(found.json).write_text(json.dumps(whole, indent=1), encoding="utf-8")
+        races = races_of(bounds) if races is None else races
+        written(Path(found.json), races, {"rows": list(rows), "bounds": [row.as_dict() for row in bounds]})
+
+
+PEERS = (
+    *("scipy", "llvmlite", "jax", "dask", "diffrax", "optimistix", "lineax", "numba", "torch", "dace", "autograd"),
+    *("sklearn", "cupy"),
+)
+
+
+def versions() -> dict[str, str]:
+    """The versions of the libraries that this process has imported, but for those that `machine` names."""
+    names = {"sklearn": "scikit-learn"}
+    found = {}
+    for name in PEERS:
+        if name in sys.modules:
+            try:
+                found[names.get(name, name)] = importlib.metadata.version(names.get(name, name))
+            except importlib.metadata.PackageNotFoundError:
+                continue
+    return found
+
+
+def written(file: Path, races: Sequence[Race], more: Mapping[str, Any]) -> None:
+    """Write figures as JSON, with the experiment, its command, the machine and the versions; docs/benchmarks.md shows races."""
+    main = sys.modules["__main__"]
+    where = ("--json", "--out")  # files of this machine
+    words = [word for k, word in enumerate(sys.argv[1:], 1) if word not in where and sys.argv[k - 1] not in where]
+    about = " ".join((main.__doc__ or "").split("\n\n")[0].split())
+    whole = {
+        "experiment": Path(sys.argv[0]).stem, "about": about, "options": words, "date": time.strftime("%Y-%m-%d"),
+        "machine": {**machine(), "system": platform.system()}, "versions": versions(),
+        "races": [race._asdict() for race in races], **more,
+    }  # fmt: skip
+    file.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
 
 
 # -- charts

@@ -49,6 +49,7 @@ from catad.vector.indexing.gather import InRange, LastWriter
 from catad.vector.indexing.overwrite import Added, AddedAt, LastOnly, Overwritten, OverwrittenAt
 from catad.vector.loops.converged import Converged
 from catad.vector.loops.loop import After, Ran
+from catad.vector.loops.progress import Ticked
 from catad.vector.scans.scan import Scan
 from catad.vector.scans.segmented import NumberedByFlags, NumberedByLengths
 from catad.vector.shapes.shape import Concatenate
@@ -222,6 +223,7 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "Svd": (ct.linalg.svd(False), (X,)),
     "SvdVals": (ct.linalg.svdvals, (X,)),
     "Symmetric": (ct.linalg.pinv(hermitian=True), (POSITIVE,)),
+    "Ticked": (Ticked("step", "loop", 4), (LINE,)),
     "Transform": (ct.fft.rfft(), (LINE,)),
     "Unraced": (permuted.forall(6), (LINE, np.array([3, 1, 0, 2, 5, 4]), np.zeros(6))),
     "Windowed": (Windowed((Progression(0, ((0, 1), (1, 1))),), (3, 4)), (LINE,)),

@@ -572,4 +572,18 @@ BUGS = [
         "at",
         "chunks/test_bins.py",
     ),
+    Bug(
+        "a loop begins its count at every step",
+        "vector/loops/progress.py",
+        'b.apply(self.f, x), self.k, Ticked("step", self.loop',
+        'b.apply(self.f, x), self.k, Ticked("begin", self.loop',
+        "core/test_progress.py",
+    ),
+    Bug(
+        "a bar that ended stays",
+        "support/progress.py",
+        "            del _going[_going.index(work) :]",
+        "            pass",
+        "core/test_progress.py",
+    ),
 ]

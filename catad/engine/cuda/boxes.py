@@ -43,6 +43,7 @@ from catad.vector.indexing.gather import Ended, InRange
 from catad.vector.indexing.overwrite import Added, AddedAt, Overwritten
 from catad.vector.loops.converged import Converged
 from catad.vector.loops.loop import After, Waiting
+from catad.vector.loops.progress import Ticked
 from catad.vector.loops.sweep_map import Sweep
 from catad.vector.pointwise.same_value import Fits
 from catad.vector.resummed import Resummed
@@ -84,6 +85,7 @@ ENOUGH: dict[type[Primitive], str] = {
     After: "nothing to do",
     Waiting: "nothing to do",
     Converged: "a comparison by CuPy",
+    Ticked: "a copy by CuPy, and a count on the host",
     Lawful: "nothing to do",
     PassedOn: "nothing to do",
     Factor: "CuPy, or steps of CuPy on all matrices of a stack",
@@ -120,5 +122,5 @@ def kernels_of(
     made = None if maker is None else maker(device, primitive, ins, *([] if before is None else [before]))
     if made is None and why_enough(primitive) is None and all(space.size for space in ins):
         name = type(primitive).__name__
-        notice(("no kernel", name), errors.array_code_runs("a box, on a GPU", errors.NO_KERNEL, name), 3)
+        notice(("no kernel", name), errors.array_code_runs("a box, on a GPU", errors.NO_KERNEL, name))
     return made

@@ -23,6 +23,7 @@ from catad.planner.network.kinds import Kinds, Priced
 from catad.planner.network.linear_graph import LinearGraph
 from catad.planner.network.sets import Sets
 from catad.planner.problems.by_sizes import cheap_order
+from catad.support.progress import watched
 
 EXACT = 64  # vertices up to which the exact search is tried
 SUBSETS = 9  # vertices up to which sets of vertices that are gone are searched, where the order of sums matters
@@ -231,6 +232,13 @@ def search(
     The exact search comes first; where it does not end, orders by rules, of which the best is improved by windows. With
     `within_reason` these take no more than what may be saved by them.
     """
+    with watched("searching for an order", lambda: (kinds.work.done, 1.0)):
+        return _searched(graph, kinds, memory, explicit, within_reason, most, stored)
+
+
+def _searched(
+    graph: LinearGraph, kinds: Kinds, memory: float | None, explicit: bool, within_reason: bool, most: float, stored: float
+) -> Found | None:
     tried: dict[tuple[Entry, ...], float] = {}
     exact = False
     least: float = 0

@@ -13,6 +13,7 @@ from catad.planner.problems.orders import costs, fill, greedy, relative_degree
 from catad.planner.problems.parts import Part
 from catad.planner.problems.search import improve
 from catad.planner.problems.tree import Tree
+from catad.support.progress import watched
 
 SMALL = 10  # vertices up to which dynamic programming comes first
 PROVABLE = 48  # vertices up to which it is tried at all
@@ -113,7 +114,8 @@ def improve_all(solutions: Sequence[Solution], units: float, seed: object) -> No
     work, rng = Work(units), random.Random(f"search {seed}")
     todo = sorted([known for known in solutions if not known.optimal], key=lambda known: known.part.m)
     vertices = sum([known.part.m for known in todo])
-    for known in todo:
-        with work.lent(work.left * known.part.m / vertices) as lent:
-            vertices -= known.part.m
-            better(known, lent, rng)
+    with watched("searching for an order", lambda: (work.done, 1.0)):
+        for known in todo:
+            with work.lent(work.left * known.part.m / vertices) as lent:
+                vertices -= known.part.m
+                better(known, lent, rng)

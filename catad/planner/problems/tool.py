@@ -19,8 +19,7 @@ from catad.planner.problems.by_sizes import BUDGET
 from catad.planner.problems.file import load
 from catad.planner.problems.graph_plan import checked_budget
 from catad.planner.problems.solutions import Options, solve
-
-WIDTH = 30  # of the progress bar
+from catad.support.progress import cleared, watched
 
 
 def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
@@ -56,36 +55,19 @@ def _options(arguments: argparse.Namespace) -> Options:
     return Options(checked_budget(budget), seed, memory, arguments.orders)
 
 
-def _progress(done: int, count: int, name: str) -> None:
-    """A bar on the standard error where that is a terminal."""
-    if sys.stderr.isatty():
-        filled = WIDTH * done // count
-        shown = name if done < count else ""
-        sys.stderr.write(f"\r\x1b[K[{'#' * filled}{' ' * (WIDTH - filled)}] {done}/{count} {shown[:60]}")
-        if done == count:
-            sys.stderr.write("\n")
-        sys.stderr.flush()
-
-
-def _progress_cleared() -> None:
-    """Clears the progress bar before a line is printed in its place."""
-    if sys.stderr.isatty() and sys.stdout.isatty():
-        sys.stderr.write("\r\x1b[K")
-        sys.stderr.flush()
-
-
 def main(given: Sequence[str] | None = None) -> int:
     """Run the tool; the exit code."""
     arguments = _arguments(given)
     try:
         options = _options(arguments)
         problems = load(arguments.file, arguments.name)
-        for done, (name, problem) in enumerate(problems):
-            _progress(done, len(problems), name)
-            answer = json.dumps(solve(name, problem, options))
-            _progress_cleared()
-            print(answer, flush=True)
-        _progress(len(problems), len(problems), "")
+        done = 0
+        with watched("planning", lambda: (done, len(problems)), "problems"):
+            for name, problem in problems:
+                answer = json.dumps(solve(name, problem, options))
+                done += 1
+                cleared()
+                print(answer, flush=True)
     except errors.CatadError as error:
         print(f"catad.planner: {error.message}", file=sys.stderr)
         return 2

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from catad.support.progress import cleared
 from catad.testing.drawn.functions import draw_function, examined, run_functions, shares
 from catad.testing.drawn.programs import draw_program
 from catad.testing.drawn.running import Failure, Tally
@@ -22,9 +23,7 @@ def main() -> int:
     given = parser.parse_args()
     if given.program is not None:
         return one(given.seed, given.program, given.functions)
-    progress = Progress()
-    tally = (run_functions if given.functions else run)(given.seed, given.programs, given.seconds, seen=progress)
-    progress.end()
+    tally = (run_functions if given.functions else run)(given.seed, given.programs, given.seconds, seen=Reports())
     if given.functions:
         print(f"{tally.programs} functions of seed {given.seed}: {shares(tally.words)}")
     else:
@@ -49,23 +48,17 @@ def one(seed: int, number: int, is_function: bool) -> int:
     return bool(failures)
 
 
-class Progress:
-    """One line that counts, and a report as soon as a program fails."""
+class Reports:
+    """A report as soon as a program fails."""
 
     def __init__(self) -> None:
         self.reported = 0
 
     def __call__(self, tally: Tally) -> None:
         for failure in tally.failures[self.reported :]:
-            self.end()
+            cleared()
             print(failure.report(), "\n", flush=True)
         self.reported = len(tally.failures)
-        if sys.stderr.isatty():
-            print(f"\r{tally.programs} programs, {self.reported} failed", end="", file=sys.stderr, flush=True)
-
-    def end(self) -> None:
-        if sys.stderr.isatty():
-            print(file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from time import monotonic, sleep
 from typing import Any
 
+from catad.support.progress import watched
+
 
 @dataclass
 class Tally:
@@ -114,8 +116,13 @@ def repeated(
 ) -> Tally:
     """Run `one(number, tally)` for 0, 1, 2, ...; a check that is not done in time counts as not run."""
     tally, start = Tally(), monotonic()
+
+    def share() -> tuple[float, float]:
+        by_count = tally.programs / programs if programs else 0.0
+        return max(by_count, (monotonic() - start) / seconds if seconds else 0.0), 1.0
+
     try:
-        with within(seconds):
+        with within(seconds), watched("drawn programs", share):
             while (programs is None or tally.programs < programs) and (seconds is None or monotonic() - start < seconds):
                 one(tally.programs, tally)
                 tally.programs += 1

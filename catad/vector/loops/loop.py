@@ -34,6 +34,7 @@ from catad.values.stream_capture import check_not_captured
 from catad.vector.loops.batching import Lanes, element_of, first_step, with_inputs
 from catad.vector.loops.choose import Chosen
 from catad.vector.loops.hoisting import looped
+from catad.vector.loops.progress import counted
 from catad.vector.loops.snapshots import alone
 from catad.vector.loops.sweep_map import Sweep, wider
 from catad.vector.pointwise.map import mapped
@@ -54,6 +55,7 @@ class Iterate(D):
     n: int
     inputs: bool
     memory: int | None
+    progress: bool = False
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         f, (state, given) = self.f, with_inputs(b, x, "(state, inputs)", self.n, self) if self.inputs else (x, ())
@@ -65,6 +67,9 @@ class Iterate(D):
             made = step.spaces(Product((space, input_)))
         if made != space:
             raise errors.SpaceError(errors.loop_changes_space(space, made, f))
+        if self.progress:
+            at = Product((space, input_)) if self.inputs else space
+            return counted(b, x, "iterate", f, at, space, self.n, lambda g: replace(self, f=g, progress=False))
         if self.memory is not None and self.memory < self.n:
             return b.apply(alone(Iterate(f, self.n, self.inputs, None), b, x, self.memory), x)
         dom = Product((space, Unit, input_))
@@ -74,16 +79,19 @@ class Iterate(D):
         return rebuild(space, end)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return call(iterate, name, part(self.f), n=self.n, inputs=self.inputs, memory=self.memory)
+        return call(iterate, name, part(self.f), n=self.n, inputs=self.inputs, memory=self.memory, progress=self.progress)
 
 
 @constructor(morphisms="f")
-def iterate(f: MorphismLike, n: int, inputs: bool = False, memory: int | None = None) -> D:
+def iterate(
+    f: MorphismLike, n: int, inputs: bool = False, memory: int | None = None, progress: bool = False
+) -> D:
     """f applied n times, `s -> f(f(...f(s)))`; with `inputs=True`, `(s, u) -> s_n` with `s_{i+1} = f(s_i, u_i)`.
 
     The state is a value of any space, the inputs have one leading axis of length n. With `memory=k` derivatives keep at most
-    k states (a number of states, dimensionless) and take steps again. Differentiates to any order. Raises `SpaceError` where
-    f changes the space of its state. Raises `ArgumentError` where n or memory is no such integer.
+    k states (a number of states, dimensionless) and take steps again. With `progress=True` a bar counts the steps
+    (`ct.progress`). Differentiates to any order. Raises `SpaceError` where f changes the space of its state, `ArgumentError`
+    where n or memory is no such integer.
 
     >>> import catad as ct
     >>> newton = ct.iterate(ct.map(lambda y, x: ((y + x / y) / 2.0, x)) << ct.id, 6)
@@ -92,7 +100,7 @@ def iterate(f: MorphismLike, n: int, inputs: bool = False, memory: int | None = 
     """
     n = integer(n, "a number of steps", 0)
     memory = None if memory is None else integer(memory, "memory, the number of states to keep,", 1)
-    return Iterate(morphism(f, "ct.iterate"), n, inputs, memory)
+    return Iterate(morphism(f, "ct.iterate"), n, inputs, memory, bool(progress))
 
 
 @box
@@ -325,6 +333,7 @@ class WhileLoop(D):
     condition: D
     f: D
     max_steps: int
+    progress: bool = False
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         condition, f = self.children
@@ -335,6 +344,8 @@ class WhileLoop(D):
             raise errors.SpaceError(errors.not_a_condition(test, condition))
         if made != space:
             raise errors.SpaceError(errors.loop_changes_space(space, made, f))
+        if self.progress:
+            return counted(b, x, "while_loop", f, space, space, 0, lambda g: replace(self, f=g, progress=False))
         wiring, leaves = wire(f, space), flatten(x)
         changes = tuple([before != after for before, after in zip(wiring.inputs, wiring.outputs, strict=True)])
         if not any(changes):  # it ends before the first step, or never
@@ -352,18 +363,19 @@ class WhileLoop(D):
         return rebuild(space, [next(ends) if flag else next(same) for flag in changes])
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return call(while_loop, name, *map(part, self.children), max_steps=self.max_steps)
+        return call(while_loop, name, *map(part, self.children), max_steps=self.max_steps, progress=self.progress)
 
 
 @constructor(morphisms="condition f")
-def while_loop(condition: MorphismLike, f: MorphismLike, max_steps: int = 1_000_000) -> D:
+def while_loop(condition: MorphismLike, f: MorphismLike, max_steps: int = 1_000_000, progress: bool = False) -> D:
     """f applied while `condition`, a morphism from the state to a boolean scalar, holds.
 
     The steps are counted on the data of each call; derivatives are those of that many steps. Raises `ArgumentError` after
     `max_steps` steps. Mapped by `ct.map`, or met several times with other numbers of steps, each lane takes its own number;
     the work is that of the longest. Parts of the state that f hands on, such as weights, are kept once. For many short loops
-    on numbers, a `while` in a scalar function is faster. The state is a value of any space, which f keeps. Raises `SpaceError`
-    where it does not, and for an argument that is no morphism.
+    on numbers, a `while` in a scalar function is faster. The state is a value of any space, which f keeps. With
+    `progress=True` a bar counts the steps (`ct.progress`). Raises `SpaceError` where f changes the space, and for an argument
+    that is no morphism.
 
     >>> import catad as ct
     >>> halve = ct.while_loop(ct.map(lambda x: x > 1.0), ct.map(lambda x: x / 2.0))
@@ -371,4 +383,4 @@ def while_loop(condition: MorphismLike, f: MorphismLike, max_steps: int = 1_000_
     (np.float64(0.625), np.float64(0.0625))
     """
     max_steps = integer(max_steps, "a number of steps", 0)
-    return WhileLoop(morphism(condition, "ct.while_loop"), morphism(f, "ct.while_loop"), max_steps)
+    return WhileLoop(morphism(condition, "ct.while_loop"), morphism(f, "ct.while_loop"), max_steps, bool(progress))

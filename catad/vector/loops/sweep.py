@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from catad import errors
@@ -15,6 +16,7 @@ from catad.category.text import call
 from catad.category.wiring import at_point, share
 from catad.vector.loops.batching import element_of, first_step, with_inputs
 from catad.vector.loops.hoisting import looped
+from catad.vector.loops.progress import counted
 
 if TYPE_CHECKING:
     from catad.category.wiring import Builder
@@ -28,6 +30,7 @@ class Swept(D):
     f: D
     n: int
     reverse: bool
+    progress: bool = False
 
     def lay_out(self, b: Builder, x: Any) -> Any:
         state, given, inputs = with_inputs(b, x, "(state, given, inputs)", self.n, self)
@@ -39,23 +42,26 @@ class Swept(D):
                 raise errors.SpaceError(errors.step_gives_no_pair(made, f))
             if made.factors[0] != space:
                 raise errors.SpaceError(errors.loop_changes_space(space, made.factors[0], f))
+            if self.progress:
+                return counted(b, x, "sweep", f, dom, space, self.n, lambda g: replace(self, f=g, progress=False))
             body, wires = fork(f >> exl, it, f >> exr), (flatten(state), flatten(given), flatten(inputs))
             end, _, outputs = looped(b, body, self.n, wires, self.reverse, dom)
         return rebuild(space, end), rebuild(made.factors[1], outputs)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return call(sweep, name, part(self.f), n=self.n, reverse=self.reverse)
+        return call(sweep, name, part(self.f), n=self.n, reverse=self.reverse, progress=self.progress)
 
 
 @constructor(morphisms="f")
-def sweep(f: MorphismLike, n: int, reverse: bool = False) -> D:
+def sweep(f: MorphismLike, n: int, reverse: bool = False, progress: bool = False) -> D:
     """The loop of n steps of `f : (state, given, input) -> (state, output)`, `(state, given, inputs) -> (state, outputs)`.
 
     The state goes from step to step. `given` is what every step reads, such as weights: the derivative keeps it once, and adds up
     what the steps give it. Inputs and outputs are products whose arrays have one leading axis of length n, for the steps. Each of
     the parts may be `()`. With `reverse=True` the last input comes first; an output stays beside its input. Differentiates to
-    any order. Without steps the state is returned as it is, with outputs of length 0. Raises `SpaceError` where f changes the
-    space of the state or gives no pair, and for inputs that are not n. Raises `ArgumentError` where n is no such integer.
+    any order. Without steps the state is returned as it is, with outputs of length 0. With `progress=True` a bar counts the steps
+    (`ct.progress`). Raises `SpaceError` where f changes the space of the state or gives no pair, and for inputs that are not n.
+    Raises `ArgumentError` where n is no such integer.
 
     >>> import catad as ct, numpy as np
     >>> decay = ct.map(lambda s, k, u: (k * s + u, s))
@@ -64,4 +70,4 @@ def sweep(f: MorphismLike, n: int, reverse: bool = False) -> D:
     >>> ct.grad(ct.sweep(decay, 3) >> ct.exl)(1.0, 0.5, np.zeros(3))
     (np.float64(0.125), np.float64(0.75), array([0.25, 0.5 , 1.  ]))
     """
-    return Swept(morphism(f, "ct.sweep"), integer(n, "a number of steps", 0), bool(reverse))
+    return Swept(morphism(f, "ct.sweep"), integer(n, "a number of steps", 0), bool(reverse), bool(progress))

@@ -14,6 +14,7 @@ from catad.engine.cache_keys import key_of
 from catad.engine.cpu.run import target, tiers
 from catad.engine.cpu.run.interrupts import stop_of
 from catad.engine.cpu.run.tiers import Printer
+from catad.support.progress import watched
 
 FOLDERS = ("engine/cpu",)  # the files that decide about a text
 
@@ -34,7 +35,8 @@ class Code:
         self.users = self.runs = 0
         self._job: background.Job[None] | None = None
         made = printer(what)
-        found = tiers.module_of(made, key_of(printer, what, FOLDERS), work)
+        with watched("compiling"):
+            found = tiers.module_of(made, key_of(printer, what, FOLDERS), work)
         self.left = found.indices
         self._use(found.module, made)
         self.seconds = time.perf_counter() - begun
@@ -55,7 +57,8 @@ class Code:
         if self.left:
             begun, made = time.perf_counter(), self.printer(self.what)
             key = key_of(self.printer, self.what, FOLDERS)
-            self._use(target.compiled(made.text, tuple(made.entries), key, made.level), made)
+            with watched("compiling"):
+                self._use(target.compiled(made.text, tuple(made.entries), key, made.level), made)
             self.seconds += time.perf_counter() - begun
             self.left = 0
 
