@@ -254,6 +254,9 @@ class LinearMap(Operator, HoldsArrays):
         spaces = f"{self.dom!r} -> {self.cod!r}".replace("ct.", "")
         return f"{self.kind} {spaces}, stored {_count(self.stored)}, dense {_count(dense)}"
 
+    def _repr_html_(self) -> str:
+        return upward.map_page(self)
+
     def _repr_svg_(self) -> str:
         return upward.pattern(self, caption=True)
 

@@ -156,7 +156,7 @@ class Function(D):
         known = {*self.signature.parameters, *dict(self.bound)} - {*self.free}
         unknown = [name for name in values if name not in known]
         if unknown:
-            raise errors.ArgumentError(errors.unknown_static(unknown, self.fn, "bind"))
+            raise errors.ArgumentError(errors.unknown_static(unknown, self.fn, "bind", sorted(known)))
         for name, value in values.items():
             _check_hashable(name, value)
         bound = {**dict(self.bound), **{name: Static(value) for name, value in values.items()}}
@@ -434,13 +434,13 @@ def function(
     try:
         parameters = inspect.signature(fn).parameters
     except ValueError:
-        raise errors.ArgumentError(errors.not_a_function(fn)) from None
+        raise errors.ArgumentError(errors.unknown_arity(fn)) from None
     unknown = [name for name in names if name not in parameters]
     if unknown:
-        raise errors.ArgumentError(errors.unknown_static(unknown, fn, "static="))
+        raise errors.ArgumentError(errors.unknown_static(unknown, fn, "static=", list(parameters)))
     unknown = [name for name in frees if not reads(fn, name)]
     if unknown:
-        raise errors.ArgumentError(errors.unknown_static(unknown, fn, "free="))
+        raise errors.ArgumentError(errors.unknown_static(unknown, fn, "free=", ()))
     made = Function(fn, names, frees, unroll)
     return _dated(made)
 

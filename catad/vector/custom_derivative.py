@@ -94,7 +94,8 @@ class Opaque(Primitive):
         leaves = [_beside(xp, arrays, leaf) for leaf in as_leaves(y)]
         spaces = tuple([Tensor(leaf.shape, leaf.dtype) for leaf in leaves])
         if spaces != self.cod.leaves or linear.structure != self.structure:
-            raise errors.SpaceError(errors.opaque_changed(self.fn, self.structure, linear.structure))
+            first, now = (self.cod.leaves, self.structure), (spaces, linear.structure)
+            raise errors.SpaceError(errors.opaque_changed(self.fn, first, now))
         outs = (*leaves, *[xp.asarray(slot) for slot in linear.slots])
         return outs[0] if len(outs) == 1 else outs
 
@@ -170,11 +171,11 @@ class ByHand(D):
         try:
             y, linear = _called(self.fn, x, dom)
             ys, slots = flatten(b.wires(y)), flatten(b.wires(tuple(linear.slots)))
-        except errors.CatadError:
-            raise
         except Exception as error:  # whatever array code does with what is not an array
+            if isinstance(error, errors.CatadError) and not (isinstance(error, errors.ScalarError) and error.unknown):
+                raise
             if self._stated is None:
-                notice(("opaque", self.data()), errors.untraced(self.frozen.given, error), 3)
+                notice(("opaque", self.data()), errors.untraced(self.frozen.given, error))
             return self._custom(b, xs, *self._opaque(b, dom, xs))
         cod = space_like(y, [w.space for w in ys])
         self._check(linear, dom, cod)
@@ -225,7 +226,7 @@ def by_hand(fn: Any = None, spaces: Any = None, chunks: Any = None) -> D:
     """The constructor behind `ct.D(fn, spaces=..., chunks=...)`."""
     for each in (fn, *[s for s in (spaces,) if s is not None]):
         if not callable(each) or isinstance(each, D):
-            raise errors.ArgumentError(errors.not_a_function(each))
+            raise errors.ArgumentError(errors.not_a_function(each, each is not fn))
     if isinstance(fn, FunctionType):
         scalar.refuse_kind(fn.__code__)
         count = scalar.arity_of(fn)

@@ -12,6 +12,8 @@ from pathlib import Path
 from types import CodeType
 from typing import Any, NamedTuple
 
+from catad.errors import notices
+
 ROOT = Path(__file__).parents[2]
 FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[^\n`]*)\n(?P<text>.*?)^(?P=indent)```[ ]*$", re.MULTILINE | re.DOTALL)
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
@@ -53,6 +55,7 @@ def compiled(block: Block, name: str) -> CodeType:
 def run(source: str, name: str) -> int:
     """Run the Python blocks of a Markdown text and return how many there were; raises where one fails."""
     namespace: dict[str, Any] = {"__name__": "document"}
+    notices.forget()  # what another page has met is a notice on this one again
     done = 0
     for block in blocks(source):
         if block.language != "python":
@@ -61,7 +64,11 @@ def run(source: str, name: str) -> int:
         if ">>>" not in block.text:
             exec(compiled(block, name), namespace)
             continue
-        test = doctest.DocTestParser().get_doctest(block.text, namespace, name, name, block.line - 1)
+        place = f"{Path(name).name}, line {block.line}"
+        test = doctest.DocTestParser().get_doctest(block.text, namespace, place, name, block.line - 1)
+        for k, example in enumerate(test.examples):  # later blocks read the source of functions of this one
+            lines = example.source.splitlines(keepends=True)
+            linecache.cache[f"<doctest {place}[{k}]>"] = (len(example.source), None, lines, place)
         said: list[str] = []
         runner = doctest.DocTestRunner(optionflags=FLAGS)
         runner.run(test, out=said.append, clear_globs=False)
