@@ -22,8 +22,12 @@ if TYPE_CHECKING:
     from catad.derivative.functors import Tangent as Tangent
     from catad.derivative.functors import linearised as linearised
 
-    # drawing: methods of morphisms and linear maps
+    # drawing: methods of morphisms, linear maps and profiles; notebooks show their pages
     from catad.drawing.diagram import draw as draw
+    from catad.drawing.of_map import map_page as map_page
+    from catad.drawing.of_profile import profile_page as profile_page
+    from catad.drawing.of_profile import runs_over_time as runs_over_time
+    from catad.drawing.of_term import term_page as term_page
     from catad.drawing.pattern import pattern as pattern
 
     # engine: calling a morphism, a linear map or a box that has programs in it runs them
@@ -60,8 +64,10 @@ if TYPE_CHECKING:
     # linear: the batched form of a box without a rule for it
     from catad.linear.batch_by_loop import one_by_one as one_by_one
 
-    # planner: a chain of maps is written out in the order of a plan
+    # planner: a chain of maps is written out in the order of a plan; a plan of chunks is shown as plans are
     from catad.planner.plan import plan as plan
+    from catad.planner.reports.of_chunks import chunks_page as chunks_page
+    from catad.planner.reports.of_chunks import stages as stages
 
     # traced: a linear map whose numbers are stand-ins
     from catad.traced.arrays.stand_in import apply_term as apply_term

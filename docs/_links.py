@@ -26,6 +26,13 @@ from sphinx.transforms import SphinxTransform
 PROJECT, EXAMPLES = "_generated/project", "_generated/examples"
 EDIT = {"gitlab.com": "-/edit/main", "codeberg.org": "_edit/branch/main"}
 BLOB = {"gitlab.com": "-/blob/main", "codeberg.org": "src/branch/main"}
+PLACES = {  # of the pages of files, by how the path of a file begins
+    "catad/index": "_generated/reference/index",
+    "docs/gallery/": "_generated/gallery/",
+    "docs/": "",
+    "examples/": f"{EXAMPLES}/",
+    "": f"{PROJECT}/",
+}
 
 
 def addresses(root: Path) -> dict[str, str]:
@@ -51,15 +58,11 @@ def origin(app: Sphinx, docname: str) -> str:
 
 
 def page_of(app: Sphinx, path: str) -> str | None:
-    """The page that shows a file or folder of the repository."""
-    root = app.srcdir.parent
-    if path.startswith("docs/"):
-        name = app.project.path2doc(root / path)
-    elif path.split("/")[0] == "examples":
-        name = f"_generated/{path}/index" if (root / path).is_dir() else f"_generated/{path.removesuffix('.py')}"
-    else:
-        name = f"{PROJECT}/{path.removesuffix('.md')}"
-    return name if name in app.env.found_docs else None
+    """The page that shows a file or folder of the repository; that of the package is the reference of its public names."""
+    name = path.removesuffix(".md").removesuffix(".py") + ("/index" if (app.srcdir.parent / path).is_dir() else "")
+    start = next(start for start in PLACES if name.startswith(start))
+    page = PLACES[start] + name.removeprefix(start)
+    return page if page in app.env.found_docs else None
 
 
 class Outside(SphinxTransform):

@@ -15,7 +15,7 @@ author = "catad developers"
 project_copyright = f"2026, {author}"
 version = release = catad.__version__
 
-extensions = ["myst_parser", "sphinx_copybutton", "_links"]
+extensions = ["myst_parser", "sphinx_copybutton", "_links", "_gallery", "_reference"]
 exclude_patterns = ["_build", "gallery"]  # gallery/ holds programs, whose pages are in _generated/
 suppress_warnings = ["toc.not_readable"]  # the navigation names pages that are still to come
 logging.getLogger("sphinx.sphinx.directives.other").addFilter(lambda record: "match any documents" not in record.msg)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def compose(*terms: MorphismLike) -> D:
     """The composition of terms, the first applied first; without terms, the identity.
 
-    Spaces: the result of each term is the argument of the next; where they are known not to meet, and for an argument that
-    is no morphism, it raises `SpaceError`.
+    Spaces: the result of each term is the argument of the next. Derivative: the chain rule, so the Jacobian is the product of
+    those of the terms. Raises `SpaceError` where spaces are known not to meet, and for an argument that is no morphism.
 
     >>> import catad as ct
     >>> ct.compose(ct.sin, ct.exp) == ct.sin >> ct.exp
@@ -36,8 +36,10 @@ def compose(*terms: MorphismLike) -> D:
 def fork(*terms: MorphismLike) -> D:
     """`x` to `(f x, g x, ...)`; one term gives a 1-tuple, no term `()`.
 
-    Spaces: A to B * C * ..., with A the domain of each term. Work that the terms share is done once. Raises `SpaceError` for
-    an argument that is no morphism, and for an argument that one of them does not take.
+    Work that the terms share is done once.
+
+    Spaces: A to B * C * ..., with A the domain of each term. Derivative: the Jacobians of the terms above each other. Raises
+    `SpaceError` for an argument that is no morphism, and for an argument that one of them does not take.
 
     >>> import catad as ct
     >>> ct.fork(ct.sin, ct.cos)(0.0)
@@ -49,8 +51,8 @@ def fork(*terms: MorphismLike) -> D:
 def cross(*terms: MorphismLike) -> D:
     """`(x, y, ...)` to `(f x, g y, ...)`.
 
-    Spaces: A * B * ... to A' * B' * ..., shapes and dtypes as of the terms. Raises `SpaceError` for an argument that is no
-    morphism, and for an argument with another number of factors.
+    Spaces: A * B * ... to A' * B' * ..., shapes and dtypes as of the terms. Derivative: the Jacobians of the terms as blocks
+    on the diagonal. Raises `SpaceError` for an argument that is no morphism, and for an argument with another number of factors.
 
     >>> import catad as ct
     >>> ct.cross(ct.sin, ct.cos)(0.0, 0.0)

@@ -256,6 +256,9 @@ class D:
             return upward.draw(self, None, open)
         return upward.draw(*upward.at_domain(self, at, named), open)
 
+    def _repr_html_(self) -> str:
+        return upward.term_page(self)
+
     def _repr_svg_(self) -> str:
         return self.draw()
 

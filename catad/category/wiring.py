@@ -66,14 +66,17 @@ class Wire:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The shape of the array."""
         return self.space.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
+        """The dtype of the array."""
         return self.space.dtype
 
     @property
     def ndim(self) -> int:
+        """The number of axes of the array."""
         return self.space.ndim
 
     def __repr__(self) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from catad import errors
+from catad import errors, upward
 from catad.category.points import point_of
 from catad.category.terms import D
 from catad.chunks.engine import IN_BLOCKS, InBlocks, Planned
@@ -80,7 +79,10 @@ class ChunkPlan:
 
     def draw(self) -> str:
         """A picture, SVG text: a box for each stage, with its tasks, and lines for what passes between them."""
-        return _picture(self)
+        return upward.stages(repr(self)[1:-1], _drawn(self))
+
+    def _repr_html_(self) -> str:
+        return upward.chunks_page(repr(self)[1:-1], _drawn(self), _shown(self))
 
     def _repr_svg_(self) -> str:
         return self.draw()
@@ -184,22 +186,20 @@ def _reads(stage: Stage) -> str:
     return "reads " + (", ".join([f"{_READS[kind]} ({size_text(nbytes)})" for kind, nbytes in found.items()]) or "nothing")
 
 
-WIDTH, HEIGHT, GAP = 260, 40, 34  # pixels: a stage, and the room between two
+SHOWN = 200  # lines of the text on a page; of more, the first and the last
 
 
-def _picture(plan: ChunkPlan) -> str:
-    runs = _runs(plan)
-    height = 20 + len(runs) * (HEIGHT + GAP)
-    drawn = []
-    for k, (stage, times) in enumerate(runs):
-        y = 10 + k * (HEIGHT + GAP)
-        if k:
-            passed = size_text(stage.exchanged) if stage.exchanged else "in place"
-            drawn.append(f'<line x1="{WIDTH / 2 + 10}" y1="{y - GAP}" x2="{WIDTH / 2 + 10}" y2="{y}" stroke="#888"/>')
-            drawn.append(f'<text x="{WIDTH / 2 + 16}" y="{y - GAP / 2 + 4}" text-anchor="start" fill="#555">{passed}</text>')
-        drawn.append(f'<rect x="10" y="{y}" width="{WIDTH}" height="{HEIGHT}" rx="4" fill="#eef3fb" stroke="#445"/>')
-        drawn.append(f'<text x="{WIDTH / 2 + 10}" y="{y + 17}" fill="#222">{html.escape(stage.name)}</text>')
+def _drawn(plan: ChunkPlan) -> list[tuple[str, str, str]]:
+    """The stages for a picture: names, tasks, and what passes to them."""
+    found = []
+    for stage, times in _runs(plan):
         tasks = _counted(stage.tasks, "task") + f", {times:,} times" * (times > 1)
-        drawn.append(f'<text x="{WIDTH / 2 + 10}" y="{y + 32}" fill="#555">{tasks}</text>')
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH + 20}" height="{height}" viewBox="0 0 {WIDTH + 20} {height}"'
-    return "\n".join([f'{head} font-family="sans-serif" font-size="11" text-anchor="middle">', *drawn, "</svg>"])
+        found.append((stage.name, tasks, size_text(stage.exchanged) if stage.exchanged else "in place"))
+    return found
+
+
+def _shown(plan: ChunkPlan) -> str:
+    lines = _lines(plan)
+    if len(lines) > SHOWN:
+        lines = [*lines[: SHOWN // 2], f"  {len(lines) - SHOWN:,} more lines", *lines[-SHOWN // 2 :]]
+    return "\n".join([plan.subject, *lines])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from catad.category.terms import D
 from catad.category.wiring import Wiring
@@ -18,11 +19,17 @@ LAYERS = 24  # more layers (or boxes in a layer, or inputs) than these are elide
 BOXES = 160  # about the most boxes that a picture shows
 KEEP = 10  # shown at either end of what is elided
 PORTS = 8  # more wires than these leave an elided box as one
+Times = tuple[float, float]  # from when to when something is seen
 
 
 @dataclass
 class Node:
-    """A box with the numbers of the wires that it reads and writes; `stands_for` counts the boxes it was merged from."""
+    """A box with the numbers of the wires that it reads and writes; `stands_for` counts the boxes it was merged from.
+
+    It may have a second line of text, `detail`, and a small picture, `cells` of a matrix that is `shape` large. A `round` box
+    is a point of a graph, on which all wires end in the middle. `rank` is its layer, where the layers are given. `when` is the
+    time in which it is seen, in an animation.
+    """
 
     label: str
     title: str
@@ -31,6 +38,13 @@ class Node:
     outs: list[int]
     stands_for: int = 1
     term: D | None = None  # labelled by `named` where the rest is not known yet
+    detail: str = ""
+    cells: Any = None
+    shape: tuple[int, int] = (1, 1)
+    round: bool = False
+    rank: int | None = None
+    when: Times | None = None
+    inside: Callable[[], Graph] | None = None  # the graph of what is in the box, where it opens
 
     def copy(self) -> Node:
         """The same box with lists of its own."""
@@ -46,13 +60,23 @@ class Node:
 
 @dataclass
 class Graph:
-    """Boxes in an order in which they can run; `labels` holds the texts on wires, `bundles` the wires drawn thick."""
+    """Boxes in an order in which they can run.
+
+    `labels` holds the texts on wires, `bundles` the wires drawn thick, `widths` the widths of others in pixels, `fill` the
+    wires that are dashed, `when` the times in which wires are seen. `said` has the texts that follow each other below an
+    animation of `length` units of time, each with its time.
+    """
 
     inputs: list[int]
     nodes: list[Node]
     outputs: list[int]
     labels: dict[int, str] = field(default_factory=dict)
     bundles: set[int] = field(default_factory=set)
+    widths: dict[int, float] = field(default_factory=dict)
+    fill: set[int] = field(default_factory=set)
+    when: dict[int, Times] = field(default_factory=dict)
+    said: list[tuple[str, Times]] = field(default_factory=list)
+    length: float = 0.0
 
 
 def box_node(term: D, ins: Sequence[int], outs: Sequence[int]) -> Node:
@@ -82,7 +106,13 @@ def labelled(graph: Graph, label: Callable[[int], str]) -> Graph:
 
 
 def depths(graph: Graph) -> list[int]:
-    """The layer of each box, from 1: one after the last box that it reads; just before its reader if it reads no input."""
+    """The layer of each box, from 1: one after the last box that it reads; just before its reader if it reads no input.
+
+    Where each box has a `rank`, that is its layer.
+    """
+    given = [node.rank for node in graph.nodes if node.rank is not None]
+    if len(given) == len(graph.nodes):
+        return given
     at: dict[int, int] = {}
     fed = set(graph.inputs)
     rank = []
@@ -143,7 +173,7 @@ def _fewer_inputs(graph: Graph) -> Graph:
     kept = [*graph.inputs[:KEEP], middle[0], *graph.inputs[-KEEP:]]
     renamed(graph, dict.fromkeys(middle, middle[0]))
     graph.labels[middle[0]] = f"... {len(middle):,} more ..."
-    return Graph(kept, graph.nodes, graph.outputs, graph.labels, graph.bundles)
+    return replace(graph, inputs=kept)
 
 
 def _fewer_outputs(graph: Graph) -> Graph:
@@ -152,7 +182,7 @@ def _fewer_outputs(graph: Graph) -> Graph:
     node = more_node(len(middle), list(dict.fromkeys(middle)), [bundle])
     node.label = node.title = f"... {len(middle):,} more results ..."
     outputs = [*graph.outputs[:KEEP], bundle, *graph.outputs[-KEEP:]]
-    return Graph(graph.inputs, [*graph.nodes, node], outputs, graph.labels, graph.bundles | {bundle})
+    return replace(graph, nodes=[*graph.nodes, node], outputs=outputs, bundles=graph.bundles | {bundle})
 
 
 def _merged(graph: Graph, keep: int, force: bool = False) -> Graph:
@@ -194,6 +224,6 @@ def _grouped(graph: Graph, layer: list[int], group: Callable[[int], int | None])
         if len(outs) > PORTS:
             name |= dict.fromkeys(outs, outs[0])
     nodes.sort(key=lambda entry: entry[:2])
-    new = Graph(graph.inputs, [node for _, _, node in nodes], graph.outputs, dict(graph.labels), set(graph.bundles))
+    new = replace(graph, nodes=[node for _, _, node in nodes], labels=dict(graph.labels), bundles=set(graph.bundles))
     renamed(new, name)
     return new, [rank for rank, _, _ in nodes]

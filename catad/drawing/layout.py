@@ -12,9 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from catad.drawing.graph import Graph, Node, depths
+from catad.drawing.style import CHAR, SMALL
 
-CHAR, SMALL = 7.3, 6.1  # the widths of a character on a box and on a wire
 PORT, GAP, LANE, MARGIN = 19.0, 12.0, 20.0, 12.0
+POINT, NARROW = 26.0, 8.0  # a round box, and the lane of a wire among such
+THUMB = 28.0  # the room of a small picture in a box
 SWEEPS = 12
 
 
@@ -31,10 +33,11 @@ class Item:
     height: float = LANE
     x: float = 0.0
     y: float = 0.0  # of its middle
+    apart: float = PORT  # the distance of its ports
 
     def port(self, side: int, k: int) -> float:
         """The height of port k on the left (0) or right (1) side."""
-        return self.y + (k - (len(self.outs if side else self.ins) - 1) / 2) * PORT
+        return self.y + (k - (len(self.outs if side else self.ins) - 1) / 2) * self.apart
 
 
 @dataclass(frozen=True)
@@ -77,9 +80,8 @@ def _layered(graph: Graph) -> Layout:
     layers: list[list[Item]] = [[] for _ in range(last + 1)]
     layers[0] = [Item(0, [], [k]) for k in graph.inputs]
     for r, node in zip(rank, graph.nodes, strict=True):
-        ports = max(len(node.ins), len(node.outs))
-        width, height = max(30.0, CHAR * len(node.label) + 16), max(28.0, PORT * (ports - 1) + 24)
-        layers[r].append(Item(r, node.ins, node.outs, node, False, width, height))
+        width, height = _size(node)
+        layers[r].append(Item(r, node.ins, node.outs, node, False, width, height, apart=0.0 if node.round else PORT))
     layers[last] = [Item(last, [k], []) for k in graph.outputs]
     ends: dict[int, list[tuple[Item, int]]] = {}  # a wire -> the ports that read it, layer by layer
     for layer in layers:
@@ -87,10 +89,21 @@ def _layered(graph: Graph) -> Layout:
             for port, k in enumerate(item.ins):
                 ends.setdefault(k, []).append((item, port))
     links: list[list[Link]] = [[] for _ in range(last + 1)]
+    lane = NARROW if any(node.round for node in graph.nodes) else LANE
     for item in [item for layer in layers for item in layer]:
         for port, k in enumerate(item.outs):
-            _route(layers, links, k, (item, port), ends.get(k, []))
+            _route(layers, links, k, (item, port), ends.get(k, []), lane)
     return Layout(layers, links)
+
+
+def _size(node: Node) -> tuple[float, float]:
+    """The width and the height of a box: those of its texts, its small picture and its ports."""
+    if node.round:
+        return POINT, POINT
+    ports = max(len(node.ins), len(node.outs))
+    text = max(CHAR * len(node.label), SMALL * len(node.detail))
+    room = THUMB if node.cells is not None else 0.0
+    return max(30.0, text + 16 + room), max(40.0 if node.detail else 28.0, PORT * (ports - 1) + 24)
 
 
 def _route(
@@ -99,6 +112,7 @@ def _route(
     wire: int,
     source: tuple[Item, int],
     ends: Sequence[tuple[Item, int]],
+    high: float,
 ) -> None:
     """Lead a wire from its source through one lane in each layer to all that read it."""
     last = max((item.rank for item, _ in ends), default=source[0].rank)
@@ -107,7 +121,7 @@ def _route(
             if item.rank == rank + 1:
                 links[rank].append(Link(wire, *source, item, port))
         if last > rank + 1:
-            lane = Item(rank + 1, [wire], [wire], lane=True)
+            lane = Item(rank + 1, [wire], [wire], lane=True, height=high)
             layers[rank + 1].append(lane)
             links[rank].append(Link(wire, *source, lane, 0))
             source = (lane, 0)
@@ -286,8 +300,7 @@ def _place(layer: list[Item], wanted: Sequence[float | None]) -> None:
 def _columns(layout: Layout, graph: Graph) -> None:
     """The x of every layer: after it come its labels, then the stretch in which wires bend."""
     x = MARGIN
-    last = len(layout.layers) - 1
-    for rank, (layer, links) in enumerate(zip(layout.layers, layout.links, strict=True)):
+    for layer, links in zip(layout.layers, layout.links, strict=True):
         width = max([item.width for item in layer], default=0.0)
         for item in layer:
             item.x = round(x + (width - item.width) / 2, 1)
@@ -306,5 +319,5 @@ def _columns(layout: Layout, graph: Graph) -> None:
         steep = max([abs(n.start.port(1, n.start_port) - n.end.port(0, n.end_port)) for n in links], default=0.0)
         branch = x + width + max(14.0 if written else 0.0, label)
         layout.branch.append(round(branch, 1))
-        x = round(branch + (0.0 if rank == last else 22.0 + min(70.0, 0.35 * steep)), 1)
+        x = round(branch + (22.0 + min(70.0, 0.35 * steep) if links else 0.0), 1)
     layout.width = layout.right[-1] + 8 + MARGIN

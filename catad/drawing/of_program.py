@@ -8,19 +8,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 
 from catad.category.spaces import Tensor, flatten
+from catad.category.terms import D
 from catad.drawing.graph import LAYERS, Graph, Node, box_node, labelled, renamed, trimmed
 from catad.drawing.groups import Group, Step, grouped
 from catad.drawing.labels import shortened, space_label
 from catad.errors.places import shown, source_line
 from catad.traced.programs.program import Calls, Program
 
+SEEN = 100  # parts of a box in which programs are looked for
 FEW = 12  # inputs, to which parts of trees among many become one each, where they can
 
 
-def of_program(program: Program, opened: bool | str | Collection[str]) -> Graph:
-    """The graph of a program; groups are `opened` all, or those of some functions by their names."""
+def of_program(program: Program, opened: bool | str | Collection[str] = False) -> Graph:
+    """The graph of a program; groups are `opened` all, or those of some functions by their names.
+
+    A box with lines or programs in it has these as a graph of its own.
+    """
     names = () if isinstance(opened, bool) else (opened,) if isinstance(opened, str) else opened
     wires = _Wires()
     inputs = [wires.add(space, program.notes.names.get(v)) for v, space in enumerate(program.dom.leaves)]
@@ -75,12 +81,31 @@ class _Wires:
         if len(steps) > 1 or group.name:
             outs = [k for k in outs if k in read_later]
             label, title = self.said(group, outs)
-            return Node(label, title, "group", group.ins, outs, len(steps))
+            node = Node(label, title, "group", group.ins, outs, len(steps))
+            node.inside = partial(self.of_group, group, outs)
+            return node
         (step,) = steps
         if isinstance(step.term, Program):
-            return Node(shortened(step.term.title), str(step.term), "group", step.ins, outs, len(step.term.children))
+            node = Node(shortened(step.term.title), str(step.term), "group", step.ins, outs, len(step.term.children))
+            node.inside = partial(of_program, step.term)
+            return node
         constant = self.names[outs[0]] if not step.ins and len(outs) == 1 else None
-        return box_node(step.term, step.ins, outs) if constant is None else Node(constant, constant, "constant", [], outs)
+        if constant is not None:
+            return Node(constant, constant, "constant", [], outs)
+        node, own = box_node(step.term, step.ins, outs), programs_in(step.term)
+        node.inside = partial(beside, own) if own else None
+        return node
+
+    def of_group(self, group: Group, outs: Sequence[int]) -> Graph:
+        """The graph of some lines."""
+        known = {k for step in group.steps for k in step.outs}
+        ins = [k for k in dict.fromkeys([k for step in group.steps for k in step.ins]) if k not in known]
+        later = {*outs}
+        calls = min([len(step.calls) for step in group.steps])
+        inner = [step._replace(calls=step.calls[calls:]) for step in group.steps]
+        groups = grouped(inner, (), set())
+        nodes = [self.node(own, read) for own, read in zip(groups, _reads(groups, [*later]), strict=True)]
+        return labelled(trimmed(Graph(ins, nodes, list(outs))), self.label)
 
     def said(self, group: Group, outs: Sequence[int]) -> tuple[str, str]:
         """The label of some lines, and what they are."""
@@ -109,6 +134,38 @@ class _Wires:
             graph.inputs = list(dict.fromkeys([own[0] if path in several else k for path, own in members.items() for k in own]))
             graph.labels |= {own[0]: f"{shortened(''.join(path), 40)}: {len(own)} arrays" for path, own in several.items()}
         return graph
+
+
+def programs_in(term: D) -> list[Program]:
+    """The programs that a box runs, such as the step of a loop and the sides of a branch."""
+    found, stack, seen = [], list(reversed(term.children)), 0
+    while stack and seen < SEEN:
+        seen += 1
+        part = stack.pop()
+        if isinstance(part, Program):
+            found.append(part)
+        else:
+            stack.extend(reversed(part.children))
+    return found
+
+
+def beside(programs: Sequence[Program]) -> Graph:
+    """The graphs of some programs as one graph, each as a box that opens."""
+    if len(programs) == 1:
+        return of_program(programs[0])
+    first, nodes, inputs, results, labels = 0, [], list[int](), list[int](), dict[int, str]()
+    for program in programs:
+        ins = list(range(first, first + len(program.dom.leaves)))
+        spaces = program.spaces(program.dom).leaves
+        outs = list(range(first + len(ins), first + len(ins) + len(spaces)))
+        first += len(ins) + len(outs)
+        node = Node(shortened(program.title), str(program), "group", ins, outs, len(program.children))
+        node.inside = partial(of_program, program)
+        nodes.append(node)
+        inputs += ins
+        results += outs
+        labels |= {k: space_label(space) for k, space in zip([*ins, *outs], [*program.dom.leaves, *spaces], strict=True)}
+    return trimmed(Graph(inputs, nodes, results, labels))
 
 
 def _path(name: str) -> list[str]:

@@ -17,7 +17,8 @@ def compile(f: MorphismLike, *at: Any, engine: str | None = None, **named: Any) 
     Several spaces are the factors of the domain, as several arguments are. Example values may stand for their spaces: Python
     functions take them, and dicts and other trees, as in a call. Compiled code is kept on disk across processes, too.
     `engine` names the engine; without a name it is the one in force where `ct.use_engine` names one that compiles, else that of
-    the CPU. For "cuda" no GPU is needed.
+    the CPU. For "cuda" no GPU is needed. The derivative is that of `f`.
+
     Raises `SpaceError` where `f` does not take such a value, `EngineError` where no engine has that name.
 
     >>> import catad as ct

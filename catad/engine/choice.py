@@ -129,7 +129,7 @@ class use_engine:
         if name not in names():
             raise errors.EngineError(errors.no_such("engine", name, names()))
         if checks not in (None, *CHECKS):
-            raise errors.EngineError(errors.no_such("time for checks of indices", checks, f"{CHECKS}, or None"))
+            raise errors.EngineError(errors.no_such("time for checks of indices", checks, (*CHECKS, None)))
         self.name, self.checks = name, checks
 
     def __enter__(self) -> None:

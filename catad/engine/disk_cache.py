@@ -38,7 +38,7 @@ def folder() -> str | None:
     except OSError:
         return place
     if stat.S_ISDIR(status.st_mode) and not _trusted(status):
-        notice(("cache folder", place), errors.shared_cache_folder(place, status.st_uid, status.st_mode), stacklevel=4)
+        notice(("cache folder", place), errors.shared_cache_folder(place, status.st_uid, status.st_mode))
         return None
     return place
 

@@ -6,21 +6,37 @@ writes per second to the same figure of `np.copyto` between buffers larger than 
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable
 from functools import cache
 from types import TracebackType
+from typing import NamedTuple
 
 import numpy as np
 
-from catad import errors
+from catad import errors, upward
 from catad.support.tables import aligned
 
+EVENTS = 20_000  # runs whose times a profile keeps; of more, the first
 COPIED = 2**26  # bytes of the buffer whose copying is measured: larger than the caches that one core can fill
 
 _open: tuple[Profile, ...] = ()  # replaced, never changed: reading it needs no lock
 _lock = threading.Lock()
+
+
+class Event(NamedTuple):
+    """One run of a stage: its start by `time.perf_counter`, what it took, in seconds, its bytes, and the thread that called it.
+
+    Runs on a GPU, whose clock is another one, have the start that follows from the time at which they were known to have ended.
+    """
+
+    name: str
+    start: float
+    seconds: float
+    bytes: int
+    thread: str
 
 
 class Stage:
@@ -71,10 +87,15 @@ class Stage:
 
 
 class Profile:
-    """Records of the compiled stages that ran while it was open. Made by `ct.profile()`."""
+    """Records of the compiled stages that ran while it was open. Made by `ct.profile()`.
+
+    `left_out` is how many runs are in the sums of `stages`, but not in `events`.
+    """
 
     def __init__(self) -> None:
         self._stages: dict[str, Stage] = {}
+        self._events: list[Event] = []
+        self.left_out = 0
         self._lock = threading.Lock()
 
     def __enter__(self) -> Profile:
@@ -96,14 +117,22 @@ class Profile:
         with self._lock:
             return list(self._stages.values())
 
-    def add(
-        self, name: str, compile_seconds: Iterable[float], run_seconds: float, moved: int, copy: Callable[[], float]
-    ) -> None:
+    @property
+    def events(self) -> list[Event]:
+        """One entry for each run, in the order in which they ended; of more than 20,000, the first."""
         with self._lock:
-            stage = self._stages.get(name)
+            return list(self._events)
+
+    def add(self, event: Event, compile_seconds: Iterable[float], copy: Callable[[], float]) -> None:
+        with self._lock:
+            stage = self._stages.get(event.name)
             if stage is None:
-                stage = self._stages[name] = Stage(name, copy)
-            stage.add(compile_seconds, run_seconds, moved)
+                stage = self._stages[event.name] = Stage(event.name, copy)
+            stage.add(compile_seconds, event.seconds, event.bytes)
+            if len(self._events) < EVENTS:
+                self._events.append(event)
+            else:
+                self.left_out += 1
 
     def table(self) -> str:
         """The stages as a table of text: calls, compile and run time, bytes moved, and that against a copy."""
@@ -116,13 +145,49 @@ class Profile:
         stages = [stage.as_dict() for stage in self.stages]
         return json.dumps({"copy_gigabytes_per_second": copy_bandwidth() / 1e9, "stages": stages}, indent=2)
 
-    def _repr_html_(self) -> str:
-        import html  # late, as above
+    def chrome_trace(self, path: str | os.PathLike[str]) -> None:
+        """Write the runs to a file that `chrome://tracing` and Perfetto open: JSON in the Trace Event format, times in us.
 
+        The first run starts at 0. Of more than 20,000 runs the file has the first, and says how many it leaves out. Raises
+        `OSError` where the file cannot be written. Source: N. Duca and D. Sinclair, *Trace Event Format*, 2016.
+
+        >>> import catad as ct, json, numpy as np, os, tempfile
+        >>> with ct.use_engine("cpu"), ct.profile() as p:
+        ...     y = ct.sin(np.zeros(10))
+        >>> path = os.path.join(tempfile.mkdtemp(), "trace.json")
+        >>> p.chrome_trace(path)
+        >>> [event["name"] for event in json.load(open(path))["traceEvents"] if event["ph"] == "X"]
+        ['Map']
+        """
+        import json  # late, as above
+
+        events = self.events
+        first = min([event.start for event in events], default=0.0)
+        own, threads = os.getpid(), list(dict.fromkeys([event.thread for event in events]))
+        number = {name: k for k, name in enumerate(threads)}
+        made: list[dict[str, object]] = [
+            {"name": "thread_name", "ph": "M", "pid": own, "tid": k, "args": {"name": name}} for name, k in number.items()
+        ]
+        for event in events:
+            when = {"ts": 1e6 * (event.start - first), "dur": 1e6 * event.seconds, "pid": own, "tid": number[event.thread]}
+            made.append({"name": event.name, "cat": "stage", "ph": "X", **when, "args": {"bytes": event.bytes}})
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"traceEvents": made, "displayTimeUnit": "ms", "otherData": {"left out": self.left_out}}, file)
+
+    def timeline(self) -> str:
+        """The runs over time, as a picture, SVG text: a row for each stage, and for each thread that ran it.
+
+        >>> import catad as ct, numpy as np
+        >>> with ct.use_engine("cpu"), ct.profile() as p:
+        ...     y = ct.sin(np.zeros(10))
+        >>> p.timeline().count("<rect")
+        1
+        """
+        return upward.runs_over_time(self.events, self.left_out)
+
+    def _repr_html_(self) -> str:
         head, *rows = self._rows()
-        cells = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
-        lines = ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows]
-        return f"<table><tr>{cells}</tr>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+        return upward.profile_page(repr(self)[1:-1], head, rows, self.events, self.left_out)
 
     def __repr__(self) -> str:
         stages = self.stages
@@ -170,11 +235,18 @@ def record(
     run_seconds: float,
     bytes: int,
     copy: Callable[[], float] | None = None,
+    start: float | None = None,
 ) -> None:
-    """Tell the open profiles of one call of a stage: what compiling its kernels took (the same numbers at each call), what this
-    call took, how many bytes it read and wrote, and what measures the bytes that its machine copies in a second (NumPy's)."""
+    """Tell the open profiles of one call of a stage.
+
+    `compile_seconds` is what compiling its kernels took, the same numbers at each call; `run_seconds` what this call took;
+    `bytes` what it read and wrote; `copy` measures the bytes that its machine copies in a second (NumPy's); `start` is when the
+    call began, by `time.perf_counter`; without it, the call has just ended.
+    """
+    begin = time.perf_counter() - run_seconds if start is None else start
+    event = Event(stage_name, begin, run_seconds, bytes, threading.current_thread().name)
     for profile in _open:
-        profile.add(stage_name, compile_seconds, run_seconds, bytes, copy or copy_bandwidth)
+        profile.add(event, compile_seconds, copy or copy_bandwidth)
 
 
 @cache

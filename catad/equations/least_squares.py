@@ -146,8 +146,9 @@ class LeastSquares(Problem):
         cost = inner(residuals, residuals)
         exact = end.found & end.is_minimum & (cost <= rough.cost * (1.0 + 1e3 * tol.eps))
         leaves = [np.where(exact, a, b) for a, b in zip(end.leaves, parted(unknown, rough.x), strict=True)]
-        numbers = np.sqrt(np.where(exact, cost, rough.cost)), end.gradient, np.where(exact, end.size, rough.size)
-        return Ended(exact | rough.done, tuple(leaves), (*numbers, np.float64(rough.steps)))
+        ends = [(cost, rough.cost), (end.gradient, rough.gradient), (end.size, rough.size)]
+        norm, gradient, size = [np.where(exact, *both) for both in ends]
+        return Ended(exact | rough.done, tuple(leaves), (np.sqrt(norm), gradient, size, np.float64(rough.steps)))
 
 
 class Rough(NamedTuple):
@@ -156,6 +157,7 @@ class Rough(NamedTuple):
     done: Any
     x: Any
     cost: Any
+    gradient: Any
     size: Any
     steps: Any
 
@@ -192,7 +194,7 @@ def levenberg_marquardt(at: Any, step: Any, unknown: Space, start: Any, tol: Tol
         cost = chosen(taken, cost_there, cost)
         going = ~done & (mu < 1e100) & ~(taken & (size <= ROUGH) & (size > SLOW * before))
         steps = steps + 1
-    return Rough(done, x, cost, size, steps)
+    return Rough(done, x, cost, largest((gradient,)), size, steps)
 
 
 def _squares(leaves: Any) -> Any:

@@ -6,7 +6,6 @@ function, so every engine runs it. The derivative of what it finds is that of `i
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from catad.category.text import call
 from catad.category.wiring import share
 from catad.equations.integral import Points, at_points, derived, signed
 from catad.equations.kronrod import edges_of, lengths, measured, position, sampled
+from catad.equations.own_arguments import with_first
 from catad.front.closure_conversion import Given, closed, of_both
 from catad.front.specialise import OwnArguments, at_space, specialised, tuple_tree
 from catad.linear.structure import cast
@@ -83,7 +83,7 @@ class Integral(OwnArguments):
         """A function of two ends and of all arguments but the first."""
         found = self.__dict__.get("taking")
         if found is None:
-            found = self.__dict__["taking"] = _with_ends(function)
+            found = self.__dict__["taking"] = with_first(function, ("a", "b"), 1, "the integral of")
         return found
 
     def _of_pair(self, dom: Space) -> D:
@@ -104,23 +104,6 @@ class Integral(OwnArguments):
         asked = self.asked
         options = {key: getattr(asked, key) for key in ("epsabs", "epsrel", "limit", "points", "error")}
         return call(quad, name, part(self.f), **options)
-
-
-def _with_ends(function: Function) -> Function:
-    """A function with the signature `(a, b, *args)` of the integral of one with the signature `(x, *args)`."""
-    first, *rest = function.signature.parameters.values()
-    rest = [first, *rest] if first.kind is first.VAR_POSITIONAL else rest
-    names = {p.name for p in rest}
-    ends = ["a" if "a" not in names else "a_", "b" if "b" not in names else "b_"]
-    own = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in ends]
-
-    def integral(*args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError
-
-    integral.__name__ = integral.__qualname__ = f"the integral of {getattr(function, '__name__', 'f')}"
-    vars(integral)["__signature__"] = inspect.Signature([*own, *rest])
-    made: Function = make_function(integral, static=[name for name in function.static if name in names])
-    return made
 
 
 def _leaf_by_leaf(space: Space, parts: Sequence[D]) -> D:

@@ -8,6 +8,7 @@ user would expect to catch.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -109,6 +110,8 @@ class ScalarError(CatadError, TypeError):
     catad.errors.ScalarError: not a function that the scalar language knows
       ...
     """
+
+    unknown = False  # whether it says that a function is none of those that the scalar language knows
 
 
 class MonoidError(CatadError, ValueError):
@@ -312,8 +315,9 @@ def text(what: str, *, given: object = None, expected: object = None, where: obj
 
 
 def abbreviated(thing: object, width: int = 120) -> str:
-    """The repr of a thing, cut in the middle when it is long: messages show boxes, not whole programs."""
+    """The repr of a thing on one line, cut in the middle when it is long: messages show boxes, not whole programs."""
     full = repr(thing)
+    full = " ".join(full.split()) if "\n" in full else full
     return full if len(full) <= width else f"{full[: width // 2]} ... {full[-width // 3 :]}"
 
 
@@ -330,9 +334,15 @@ def about(
     return text(what, given=given, expected=expected, where=defined(thing, width), do=do)
 
 
-def no_such(what: str, given: object, known: object) -> str:
+def raised(error: BaseException) -> str:
+    """An exception by its class and the first line of its text, for messages about another error."""
+    lines = str(error).splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+
+
+def no_such(what: str, given: object, known: Iterable[object]) -> str:
     """A name that is none of those that there are."""
-    return text(f"there is no such {what}", given=abbreviated(given), expected=f"one of {known}")
+    return text(f"there is no such {what}", given=abbreviated(given), expected="one of " + ", ".join(map(repr, known)))
 
 
 class NotAnInteger(ScalarError):

@@ -46,6 +46,8 @@ def _shown(thing: object) -> str:
 
 
 def not_an_integer(what: str, value: object, least: int | None) -> str:
+    if what == "an axis" and isinstance(value, (list, tuple)):
+        return several_axes(value)
     return text(
         f"{what} is one integer" if least is None else f"{what} is an integer of at least {least}", given=described(value)
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from functools import partial
-from types import FunctionType, MethodType
+from collections.abc import Iterable
+from types import FunctionType
+from typing import Any
 
 from catad.errors.base import CatadError, SpaceError, abbreviated, about, defined, text
 from catad.errors.places import Place, is_ours, raised_in, shown, written
@@ -93,10 +94,10 @@ def not_a_value(thing: object) -> str:
     )
 
 
-def no_such_operation_on_truth(name: str, wire: object) -> str:
+def no_such_operation_on_truth(name: str, wire: Any) -> str:
     return text(
         f"{name} is not defined on truth values, as in NumPy",
-        given=wire,
+        given=f"a value of {wire.space}",
         do="compare them (a != b), or convert them first, ct.astype(np.int64)(x)",
     )
 
@@ -171,6 +172,8 @@ def described(thing: object) -> str:
     if isinstance(thing, FunctionType):
         public = public_name(thing)
         return f"the function {public or thing.__qualname__}" + ("" if public else f" of {thing.__module__}")
+    if type(thing).__module__ == "catad.category.spaces":
+        return f"the space {abbreviated(thing)}"
     shape = getattr(thing, "shape", None)
     if isinstance(shape, tuple) and hasattr(thing, "dtype") and not callable(thing):
         return f"an array of shape {shape} and dtype {thing.dtype}"
@@ -194,11 +197,6 @@ def _as_a_morphism(thing: object) -> str:
         parameters = inspect.signature(thing).parameters.values()  # type: ignore[arg-type]
         needed = [p.name for p in parameters if p.default is p.empty]
         return f"call it: {public}({', '.join(needed)})"
-    if isinstance(thing, (FunctionType, MethodType, partial)):
-        return (
-            "for a function of numbers write ct.map(fn); a function of arrays is composed, e.g. ct.square >> ct.sum(), "
-            "or given with its derivative, ct.D(fn)"
-        )
     if hasattr(thing, "structure") and hasattr(thing, "slots"):
         return "a linear map L is the morphism ct.lift(L)"
     if isinstance(thing, type):
@@ -282,7 +280,8 @@ def locate(error: CatadError, box: object, before: object | None, composed: Plac
     error.located = True
     place = abbreviated(box, 80) if before is None else f"{abbreviated(before, 60)} >> {abbreviated(box, 60)}"
     lines = [line for line in str(error.args[0]).split("\n") if line != f"  where:    {abbreviated(box)}"]
-    error.args = ("\n".join([*lines, f"  where:    {place}"]), *error.args[1:])
+    last = next((k for k, line in enumerate(lines) if line.startswith(("  do:  ", "  note:  "))), len(lines))
+    error.args = ("\n".join([*lines[:last], f"  where:    {place}", *lines[last:]]), *error.args[1:])
 
 
 def made_at(error: CatadError, box: object) -> None:
@@ -333,6 +332,14 @@ def wrong_parameter_count(count: int, given: int, space: object, fn: object) -> 
     )
 
 
+def wrong_index_count(count: int, axes: int, fn: object) -> str:
+    return text(
+        "the function of ct.generate takes one index for each axis of the shape",
+        given=f"{count} parameter{'' if count == 1 else 's'}, for a shape of {axes} ax{'i' if axes == 1 else 'e'}s",
+        where=defined(fn),
+    )
+
+
 def unequal_spaces(spaces: object, term: object) -> str:
     return about(term, "only values of one space can be combined leaf by leaf", spaces)
 
@@ -341,10 +348,10 @@ def cannot_broadcast(spaces: object, term: object) -> str:
     return about(term, "arrays do not broadcast together", spaces, expected="sizes that are equal or 1")
 
 
-def wire_has_no_truth(wire: object) -> str:
+def wire_has_no_truth(wire: Any) -> str:
     return text(
-        "a wire has no truth value, since its numbers are not computed yet",
-        given=wire,
+        "an array has no truth value while its numbers are not computed yet",
+        given=f"a value of {wire.space}",
         where="inside a function that ct.D traces",
         do="put the branch into a scalar function: ct.map(lambda x: a if x > 0 else b)",
     )
@@ -360,11 +367,13 @@ def no_common_axis(space: object, term: object) -> str:
     )
 
 
-def not_a_function(thing: object) -> str:
+def not_a_function(thing: object, spaces: bool) -> str:
     return text(
-        "ct.D takes a function from x to (y, linear map)",
-        given=abbreviated(thing),
-        do="e.g. ct.D(lambda x: (x * x, ct.scale(2 * x)))",
+        "`spaces` of ct.D is a function" if spaces else "ct.D takes a function from x to (y, linear map)",
+        given=described(thing),
+        do="e.g. ct.D(fn, spaces=lambda x: (x, ct.scale(np.ones(x.shape))))"
+        if spaces
+        else "e.g. ct.D(lambda x: (x * x, ct.scale(2 * x)))",
     )
 
 
@@ -378,9 +387,10 @@ def hand_arity(fn: object, count: int) -> str:
 
 
 def not_a_value_and_map(fn: object, result: object) -> str:
+    space = getattr(result, "space", None)
     return text(
         "a morphism by hand returns a pair (y, linear map)",
-        given=f"{abbreviated(result)} of type {type(result).__name__}",
+        given=described(result) if space is None else f"an array alone, of {space}",
         where=defined(fn),
         do="return (y, ct.scale(...)) or another ct.LinearMap",
     )
@@ -395,11 +405,16 @@ def wrong_hand_map(linear: object, dom: object, cod: object, fn: object) -> str:
     )
 
 
-def opaque_changed(fn: object, first: object, now: object) -> str:
+def opaque_changed(fn: object, first: tuple[Iterable[object], Any], now: tuple[Iterable[object], Any]) -> str:
+    """`first` and `now` are the spaces of the value and the structure of the linear map, in two calls."""
+    said, expected = (
+        f"{', '.join(map(str, spaces))}; {map_.kind} from {', '.join(map(str, map_.dom))} to {', '.join(map(str, map_.cod))}"
+        for spaces, map_ in (now, first)
+    )
     return text(
         "an opaque morphism by hand changed its result's space or its linear map's structure between calls",
-        given=abbreviated(now),
-        expected=abbreviated(first),
+        given=said,
+        expected=expected,
         where=defined(fn),
         do="return maps of one structure at every point; only their numbers may change",
     )
@@ -411,7 +426,7 @@ def untraced(fn: object, error: BaseException) -> str:
     operation = None if where is None else written(where)
     return text(
         "a function given to ct.D cannot be traced, and is called as it is: it has first derivatives only, and is not fused",
-        given=f"{abbreviated(fn)}, in which {operation or 'an operation'} takes arrays only",
+        given=f"{defined(fn)}, in which {operation or 'an operation'} takes arrays only",
         where=shown(where),
         do="write it with operations of catad (x * x, ct.exp(x), ct.matmul(a, b)), so that it can be traced; "
         "warnings.filterwarnings('ignore', category=ct.CatadNotice) if that is meant",
@@ -421,7 +436,7 @@ def untraced(fn: object, error: BaseException) -> str:
 def no_point(fn: object) -> str:
     return text(
         "a function given to ct.D cannot be traced, and its result is not known before it is called",
-        given=abbreviated(fn),
+        given=defined(fn),
         expected="a call at a point, which finds the space of its value and the structure of its linear map",
         do="call the morphism at a point first, f(x), say what it returns, ct.D(fn, spaces=...), or write the function with "
         "operations of catad, so that it can be traced",
@@ -443,4 +458,13 @@ def opaque_derivative(fn: object) -> str:
         "a morphism by hand whose code could not be traced has no second derivative",
         given=defined(fn),
         do="write it with operations of catad (x * x, ct.exp(x)), so that it can be traced",
+    )
+
+
+def mapping_of_no_dict(kind: type, error: Exception) -> str:
+    return text(
+        "a mapping among the arguments cannot be made of a dict, as its gradient would have to be",
+        given=f"a {kind.__name__}: {kind.__name__}(dict) raises {type(error).__name__}, {error}",
+        expected="a dict, or a class that takes one",
+        do="give dict(x); that of np.load(file) holds the arrays of the file",
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catad.errors.base import abbreviated, text
+from catad.errors.base import abbreviated, defined, text
 
 if TYPE_CHECKING:
     from catad.category.spaces import Tensor
@@ -23,7 +23,7 @@ def size_text(nbytes: int) -> str:
 
 def runs_whole(name: str, because: str, nbytes: int, limit: int) -> str:
     return text(
-        f"{name} would run on whole arrays in one task, since {because}",
+        f"the box {name} would run on whole arrays in one task, since {because}",
         given=f"{size_text(nbytes)} that it reads and writes",
         expected=f"at most {size_text(limit)}",
         do=f"with ct.chunking(whole_limit={nbytes}): ..., where a worker has this memory; or use boxes that run in chunks",
@@ -83,7 +83,7 @@ def other_spaces_of_chunk(box: object, found: object, expected: object) -> str:
 def opaque_on_whole(fn: object) -> str:
     return text(
         "a function given to ct.D that cannot be traced runs on whole arrays, in one task",
-        given=abbreviated(fn),
+        given=defined(fn),
         do='ct.D(fn, spaces=..., chunks="rows") where rows of the argument give rows of the results and of the map\'s numbers; '
         "warnings.filterwarnings('ignore', category=ct.CatadNotice) if whole arrays are meant",
     )
@@ -92,7 +92,7 @@ def opaque_on_whole(fn: object) -> str:
 def opaque_in_chunks(fn: object) -> str:
     return text(
         "a function given to ct.D cannot be traced, and arrays in chunks are not computed to find what it returns",
-        given=abbreviated(fn),
+        given=defined(fn),
         do="say what it returns, ct.D(fn, spaces=...), or write it with operations of catad, so that it can be traced",
     )
 
@@ -127,7 +127,7 @@ def captured_chunks(array: Any) -> str:
 def does_not_pickle(box: object, error: BaseException) -> str:
     return text(
         "code in a program on arrays in chunks cannot be sent to workers",
-        given=f"{abbreviated(box)}: {type(error).__name__}: {abbreviated(error)}",
+        given=f"{abbreviated(box)}: {type(error).__name__}: {error}",
         expected="functions and boxes that cloudpickle can pickle",
         do="leave open files, locks and connections out of what the function reads, or open them inside it",
     )
@@ -173,7 +173,7 @@ def other_block(block: Any, expected: Tensor) -> str:
 def unknown_chunks(axis: int, ndim: int) -> str:
     return text(
         "the sizes of the chunks of a Dask array are not known",
-        given=f"an array of {ndim} axes whose chunks have unknown sizes along axis {axis}",
+        given=f"an array with {ndim} {'axis' if ndim == 1 else 'axes'}, whose chunks have unknown sizes along axis {axis}",
         expected="chunks of known sizes: spaces, derivatives and plans are made before numbers are computed",
         do="call compute_chunk_sizes() on the array first",
     )

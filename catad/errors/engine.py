@@ -55,7 +55,7 @@ def lacks_library(said: str) -> str:
 
 
 def needs_library(what: str, package: str, install: str) -> str:
-    return text(f"{what} needs {package}", given=f"a Python that cannot import {package}", do=f"pip install {install}")
+    return text(f"{what} needs the library {package}, which cannot be imported", do=f"pip install {install}")
 
 
 def array_code_runs(construct: str, why: str, boxes: str) -> str:
@@ -150,12 +150,16 @@ def unknown_symbol(names: object, saved: str) -> str:
         given=abbreviated(names),
         expected="functions of the C library, or of its mathematical part",
         where=f"the IR is in {saved}",
+        do='run with `ct.use_engine("reference")`, and report the saved file',
     )
 
 
 def undefined_functions(names: object, defined: object) -> str:
     return text(
-        "functions that the IR does not define", given=abbreviated(names), expected=f"some of {abbreviated(defined)}"
+        "compiled code lacks functions of its program",
+        given=f"a program that calls {abbreviated(names)}",
+        expected=f"some of {abbreviated(defined)}",
+        do="remove the folder of the cache, in case the code in it is damaged",
     )
 
 

@@ -14,6 +14,11 @@ def lane(k: int, shape: Sequence[int]) -> str:
     return "" if not shape else f"lane {[int(i) for i in np.unravel_index(k, tuple(shape))]} of {tuple(shape)}"
 
 
+def counted(n: float, what: str) -> str:
+    """A number of things in words."""
+    return f"{n:.0f} {what}{'s' * (round(n) != 1)}"
+
+
 def start_not_floating(name: str, space: object) -> str:
     return text(f"ct.{name} looks for floating numbers", given=f"a start in {space}", expected="arrays of floats")
 
@@ -37,7 +42,7 @@ def not_a_tolerance(name: str, key: str, given: object) -> str:
 
 
 def root_not_found(place: str, residual: float, size: float, steps: float, largest: float) -> str:
-    stood = f"a residual of {residual:.3g} after {steps:.0f} steps, at numbers of at most {largest:.6g}"
+    stood = f"a residual of {residual:.3g} after {counted(steps, 'step')}, at numbers of at most {largest:.6g}"
     if not np.isfinite(residual):
         why, do = "the residual is not finite at the start", "a start at which the function is finite"
     elif steps > 0 and not np.isfinite(size):
@@ -60,7 +65,7 @@ def not_in_space_of_start(name: str, f: object, unknown: object, made: object) -
 def no_fixed_point(place: str, residual: float, size: float, steps: float) -> str:
     return text(
         "no fixed point was found",
-        given=f"f(x) differs from x by {residual:.3g}, {size:.3g} times the tolerance, after {steps:.0f} steps",
+        given=f"f(x) differs from x by {residual:.3g}, {size:.3g} times the tolerance, after {counted(steps, 'step')}",
         expected="a difference within the tolerance",
         where=place or None,
         do="another start, a larger max_steps=, or ct.root of f(x) - x, which also finds fixed points that repel",
@@ -74,11 +79,11 @@ def residuals_not_floating(f: object, made: object) -> str:
 
 
 def no_least_squares(place: str, norm: float, gradient: float, size: float, steps: float) -> str:
-    stood = f"residuals of norm {norm:.6g} and a gradient of {gradient:.3g} after {steps:.0f} steps"
+    stood = f"residuals of norm {norm:.6g} and a gradient of {gradient:.3g} after {counted(steps, 'step')}"
     if not np.isfinite(norm):
         return text(
             "residuals are not finite at the start",
-            given=stood,
+            given=f"residuals of norm {norm:.6g}",
             expected="finite numbers",
             where=place or None,
             do="a start at which the function is finite",
@@ -99,9 +104,10 @@ def loss_not_scalar(f: object, made: object) -> str:
 
 
 def no_minimum(place: str, value: float, gradient: float, size: float, steps: float, saddle: float) -> str:
-    stood = f"a loss of {value:.6g} with a gradient of {gradient:.3g} after {steps:.0f} steps"
+    stood = f"a loss of {value:.6g} with a gradient of {gradient:.3g} after {counted(steps, 'step')}"
     if not np.isfinite(value):
         why, do = "the loss is not finite", "a start at which it is finite, and a loss that is bounded below"
+        stood = f"a loss of {value:.6g} after {counted(steps, 'step')}"
     elif saddle:
         why, do = "the gradient is zero where the loss has no minimum", "a start beside a saddle point or a maximum"
     else:
@@ -143,7 +149,7 @@ def bracket_of_many(method: str, unknown: object) -> str:
 
 
 def no_root_between(place: str, residual: float, width: float, steps: float, at: float) -> str:
-    stood = f"a residual of {residual:.3g} at {at:.6g} after {steps:.0f} steps, in a bracket of width {width:.3g}"
+    stood = f"a residual of {residual:.3g} at {at:.6g} after {counted(steps, 'step')}, in a bracket of width {width:.3g}"
     if steps == 0:
         why, do = "the function has no two signs at the ends of the bracket", "a bracket around a change of sign"
     else:
@@ -193,8 +199,8 @@ def integration_failed(place: str, t: float, size: float, error: float, steps: f
     return text(
         "the steps of ct.odeint did not reach the last time",
         given=f"at t = {t:.6g} a step of size {size:.3g}, and an error of {error:.3g} times the tolerance,"
-        f" after {steps:.0f} steps",
-        expected=f"at most {limit:.0f} steps" if ended else "a step whose error is within the tolerance",
+        f" after {counted(steps, 'step')}",
+        expected=f"at most {counted(limit, 'step')}" if ended else "a step whose error is within the tolerance",
         where=place or None,
         do="a larger max_steps=, larger tolerances, or a method for stiff equations"
         if ended

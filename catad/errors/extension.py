@@ -84,10 +84,6 @@ def ambiguous_products(first: type, second: type, rules: object) -> str:
     )
 
 
-def no_product_rule(first: type, second: type) -> str:
-    return text(f"no product rule for {first.__name__} and {second.__name__}", do="a rule for (Structure, Structure) fits any")
-
-
 def two_product_rules(first: type, second: type) -> str:
     return text(f"there are two product rules for {first.__name__} >> {second.__name__}", do="keep one of them")
 
@@ -152,11 +148,11 @@ def wrong_structure(fn: object, given: object, ins: object) -> str:
     )
 
 
-def wrong_source_count(structure: object, given: int) -> str:
+def wrong_source_count(structure: Any, given: int) -> str:
     return text(
         "a product or a sum says where each slot of its structure comes from",
-        given=f"{given} sources",
-        expected=f"{len(structure.slots)}, one for each slot of {abbreviated(structure)}",  # type: ignore[attr-defined]
+        given=f"{given} source{'' if given == 1 else 's'}",
+        expected=f"{len(structure.slots)}, one for each slot of a map of kind {structure.kind!r}",
         do="ct.linear.left(i), ct.linear.right(j), or a function (builder, slots of the first, slots of the second) -> wire",
     )
 

@@ -64,7 +64,7 @@ def singular_circulant(n: int, least: float, bound: float) -> str:
         "a circulant matrix is singular",
         given=f"a matrix of {n} rows, one of its eigenvalues has the absolute value {least:.3g}",
         expected=f"more than {bound:.3g}",
-        do="take fewer columns, or add a multiple of the identity to the first entry",
+        do="add a multiple of the identity, that is a number to the first entry of the column",
     )
 
 

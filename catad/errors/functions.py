@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from inspect import Signature
+from inspect import Signature, unwrap
 from typing import Any
 
 from catad.errors.base import abbreviated, about, defined, text
@@ -22,8 +22,10 @@ def is_async(fn: Any) -> str:
     return text("an async function or a generator cannot be traced", given=defined(fn), do="return the values instead")
 
 
-def unknown_static(names: Sequence[str], fn: Any, which: str) -> str:
-    return about(fn, f"{which} names what the function has not", ", ".join(map(repr, names)))
+def unknown_static(names: Sequence[str], fn: Any, which: str, known: Sequence[str]) -> str:
+    what = "variables that the function does not read from outside" if which == "free=" else "parameters that it does not have"
+    expected = None if which == "free=" else f"names among {', '.join(known)}" if known else "a function with parameters"
+    return about(fn, f"{which} of a function names {what}", ", ".join(map(repr, names)), expected=expected)
 
 
 def unhashable_static(name: str, value: Any) -> str:
@@ -151,8 +153,8 @@ def does_not_bind(error: Exception, fn: Any, signature: Signature) -> str:
     return text(
         "the arguments do not fit the function",
         given=str(error),
-        expected=f"{'f' if name == '<lambda>' else name}{signature}",
-        where=defined(fn),
+        expected=f"{name.replace('<lambda>', 'f')}{signature}",
+        where=defined(unwrap(fn)),
         do="give them by position or by name, as in a call of the Python function",
     )
 

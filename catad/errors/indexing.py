@@ -53,7 +53,7 @@ def read_index_out_of_range(low: int, high: int, size: int) -> str:
 
 
 def indices_do_not_broadcast(spaces: object, term: object) -> str:
-    return about(term, "the index arrays of one key broadcast together", spaces)
+    return about(term, "the index arrays of one key do not broadcast together", spaces)
 
 
 def wrong_key_arguments(count: int, written: bool, space: object, term: object) -> str:

@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from catad.errors.base import abbreviated, text
+from catad.errors.equations import counted
 
 
 def integral_not_found(
     place: str, size: float, error: float, wanted: float, low: float, high: float, count: float, rounding: float, infinite: float
 ) -> str:
+    stood = f"the estimate {size:.6g} and its error {error:.3g}"
     if infinite:
         said, do = "the integrand is infinite at a point", "points=[...] where it is, or another form of the integrand"
+        stood = "an infinite value"
     elif rounding > wanted:
         said, do = "rounding alone exceeds the tolerance of an integral", "a larger epsabs= or epsrel="
     else:
         said, do = "an integral did not converge", "a larger limit=, or points=[...] where the integrand jumps or has a kink"
     return text(
         said,
-        given=f"the estimate {size:.6g} and its error {error:.3g}; of {count:.0f} intervals the worst is [{low:.6g}, {high:.6g}]",
-        expected=f"an error of at most {wanted:.3g}",
+        given=f"{stood}; of {counted(count, 'interval')} the worst is [{low:.6g}, {high:.6g}]",
+        expected="finite values" if infinite else f"an error of at most {wanted:.3g}",
         where=place or None,
         do=do,
     )

@@ -133,7 +133,7 @@ def grad_of_non_scalar(cod: Any, f: Any) -> str:
     if tree is not None and not tree.leaves:
         given, do = f"a function that returns {tree}", "return the number that is differentiated"
     elif tree is not None and getattr(tree.kind, "__name__", "") == "ComplexPair":
-        shape = ", ".join(map(str, cod.leaves[0].shape))
+        shape = ", ".join(map(str, cod.leaves[0].shape)) or "()"
         given = f"a complex result, ct.c{16 * cod.leaves[0].dtype.itemsize}[{shape}]"
         do = "return a real number, e.g. z.real or abs(z)**2, or use ct.jacobian, whose blocks are those of both parts"
     elif tree is not None and tree.kind != "leaf":
@@ -243,7 +243,7 @@ def wrong_diagonals(space: object, lower: int, upper: int, term: object) -> str:
     return text(
         "the number of diagonals does not fit",
         given=space,
-        expected=f"an array (..., {lower + upper + 1}, n): {lower} diagonals below the main one, {upper} above",
+        expected=f"an array (..., {lower + upper + 1}, n): {lower} of them below the main one, {upper} above",
         where=abbreviated(term),
     )
 

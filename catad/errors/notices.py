@@ -15,15 +15,16 @@ from typing import Any
 
 from catad import errors
 from catad.errors import CannotPrint, CatadNotice
+from catad.errors.places import frames_inside
 
 _lock = threading.Lock()
 _given: set[Hashable] = set()
 
 
-def notice(key: Hashable, text: str, stacklevel: int = 2) -> bool:
+def notice(key: Hashable, text: str) -> bool:
     """Warn with `text`, unless a notice with this key was given before; True where it was given now.
 
-    `stacklevel` counts as in `warnings.warn`: 2 points at the caller of this function.
+    The warning names the line of the call that led here, in the first frame outside this package.
 
     >>> import warnings
     >>> with warnings.catch_warnings(record=True) as seen:
@@ -36,21 +37,21 @@ def notice(key: Hashable, text: str, stacklevel: int = 2) -> bool:
     """
     holder = _held.get()
     if holder is not None:
-        holder.append(lambda: notice(key, text, stacklevel))
+        holder.append(lambda: notice(key, text))
         return False
     with _lock:
         if key in _given:
             return False
         _given.add(key)
     # The lock is free by now: what a warning is turned into may be an error, or code that gives a notice itself.
-    warnings.warn(text, CatadNotice, stacklevel=stacklevel + 1)
+    warnings.warn(text, CatadNotice, stacklevel=1 + frames_inside())
     return True
 
 
 def tell(boxes: str, error: CannotPrint) -> None:
     """Give the notice that the array code of boxes runs: once for what cannot be printed, or once for boxes without a kernel."""
     key = (error.construct, boxes if error.why == errors.NO_KERNEL else "")
-    notice(key, errors.array_code_runs(error.construct, error.why, boxes), 3)
+    notice(key, errors.array_code_runs(error.construct, error.why, boxes))
 
 
 _held: ContextVar[list[Callable[[], Any]] | None] = ContextVar("held notices", default=None)

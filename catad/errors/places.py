@@ -47,6 +47,17 @@ def called() -> Place | None:
     return None
 
 
+def frames_inside() -> int:
+    """The number of frames of this package between the caller, which counts, and the first frame outside; 0 if there is none."""
+    frame: FrameType | None = sys._getframe(1)
+    count = 0
+    while frame is not None:
+        if not frame.f_code.co_filename.startswith(_OURS) and not _is_generated(frame):
+            return count
+        frame, count = frame.f_back, count + 1
+    return 0
+
+
 def of_user() -> Place | None:
     """The call that led here, in the first frame outside this package and outside of libraries."""
     frame: FrameType | None = sys._getframe(1)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from catad.errors.base import abbreviated, text
+from catad.errors.base import abbreviated, raised, text
 
 
 def unknown_result(result: object, names: Sequence[str]) -> str:
@@ -42,16 +43,16 @@ def bad_cost(value: object, first: object, second: object) -> str:
         "a cost function returned no valid cost",
         given=abbreviated(value),
         expected="a number, at least 0 (infinity forbids a product)",
-        where=f"for the product of {abbreviated(first)} and {abbreviated(second)}",
+        where=_product(first, second),
     )
 
 
 def cost_raised(error: Exception, first: object, second: object) -> str:
     return text(
         "a cost function raised an error",
-        given=f"{type(error).__name__}: {error}",
+        given=raised(error),
         expected="a number, at least 0 (infinity forbids a product)",
-        where=f"for the product of {abbreviated(first)} and {abbreviated(second)}",
+        where=_product(first, second),
     )
 
 
@@ -60,8 +61,13 @@ def cost_contradicts(before: object, now: object, first: object, second: object)
         "a cost function contradicts itself",
         given=f"{now}, and {before} before",
         expected="the same number for the same two structures",
-        where=f"for the product of {abbreviated(first)} and {abbreviated(second)}",
+        where=_product(first, second),
     )
+
+
+def _product(first: Any, second: Any) -> str:
+    kinds = [f"{one.kind} ({one.rows} x {one.columns})" for one in (first, second)]
+    return f"for the product {kinds[0]} >> {kinds[1]}"
 
 
 def bad_profile(where: str, what: str) -> str:
@@ -297,7 +303,7 @@ def skipped_vertices(skipped: list[int], steps: int) -> str:
     shown = ", ".join(str(v) for v in skipped[:8]) + (", ..." if len(skipped) > 8 else "")
     word = "a vertex" if len(skipped) == 1 else f"{len(skipped)} vertices"
     expected = "every vertex that is neither an input nor an output"
-    return text(f"a plan skips {word}", given=shown, expected=expected, where=f"{steps} steps")
+    return text(f"a plan skips {word}", given=shown, expected=expected, where=f"after {steps} step{'' if steps == 1 else 's'}")
 
 
 def bad_budget(budget: object) -> str:

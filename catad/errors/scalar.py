@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import ModuleType
 
 import numpy as np
 
@@ -72,9 +73,12 @@ def integer_power() -> str:
     )
 
 
+_SYMBOLS = {"bitand": "&", "bitor": "|", "bitxor": "^", "invert": "~", "lshift": "<<", "rshift": ">>"}
+
+
 def bits_of_floats(op: str) -> str:
     return text(
-        f"a bit operation on a float: {op}",
+        f"a bit operation on a float: {_SYMBOLS.get(op, op)}",
         expected="integers or truth values",
         do="write int(x), or and/or/not for conditions",
     )
@@ -82,7 +86,7 @@ def bits_of_floats(op: str) -> str:
 
 def bits_without_a_dtype(op: str, dtypes: Sequence[object]) -> str:
     return text(
-        f"a bit operation on integers that no dtype has room for: {op}",
+        f"a bit operation on integers that no dtype has room for: {_SYMBOLS.get(op, op)}",
         given=" and ".join(map(str, dtypes)),
         do="convert one of them, e.g. np.int64(x)",
     )
@@ -240,6 +244,172 @@ def too_many_paths(name: str, cap: int) -> str:
     return text(
         f"{name} has no source, and its bytecode has more than {cap} paths through its branches",
         do="put the function into a file so that its loop can be read",
+    )
+
+
+def needs_an_integer(value: object) -> str:
+    return text("an integer is needed here", given=repr(value), do="write int(...)")
+
+
+def constants_not_computed(op: str, values: Sequence[object], error: Exception) -> str:
+    what = f"{_SYMBOLS.get(op, op)} of constants cannot be computed: {error}"
+    return text(what, given=", ".join(map(repr, values)))
+
+
+def wrong_scalar_count(name: str, given: int, expected: int) -> str:
+    return text(f"{name} called with the wrong number of scalars", given=given, expected=expected)
+
+
+def needs_a_scalar(what: str, instead: str | None = None) -> str:
+    return text("a number is needed here", given=what, do=instead or "take the parts of tuples one by one")
+
+
+def product_of_matrices() -> str:
+    return text("@ is for arrays; a scalar function computes with numbers", do=f"write out the sum; {OF_ARRAYS}")
+
+
+def is_of_numbers() -> str:
+    return text("`is` compares objects, not numbers", do="write ==")
+
+
+def in_no_tuple() -> str:
+    return text("`in` needs a tuple of numbers", do="write comparisons joined by or")
+
+
+def compared_tuples() -> str:
+    return text("tuples cannot be compared", do="compare their parts one by one")
+
+
+def no_attribute(owner: object, name: str) -> str:
+    what = f"the module {owner.__name__}" if isinstance(owner, ModuleType) else abbreviated(owner)
+    return text(f"{what} has no attribute {name!r}")
+
+
+def index_on_data() -> str:
+    return text("an index must be a constant integer", do="choose with if, or pass the element as an argument")
+
+
+def no_such_part(index: int, count: int) -> str:
+    return text(f"no part {index} of a tuple of {count}", expected=f"an index from {-count} to {count - 1}" if count else None)
+
+
+def unequal_names(values: int, names: int, least: str = "") -> str:
+    return text(f"{values} value{'' if values == 1 else 's'} for {least}{names} name{'' if names == 1 else 's'}")
+
+
+def no_parts(what: str) -> str:
+    return text(f"{what} has no parts", do="only tuples can be indexed and unpacked")
+
+
+def unknown_bytecode(name: str, version: str) -> str:
+    return text(
+        f"{name} has no source, and the bytecode of Python {version} is not known",
+        do="put the function into a file so that it can be read",
+    )
+
+
+def other_arguments(name: str, given: object, expected: object) -> str:
+    return text(f"{name} is called with other arguments", given=given, expected=expected)
+
+
+def range_arguments(given: int) -> str:
+    return text("range takes one to three arguments", given=given)
+
+
+def range_step() -> str:
+    return text("the step of a range must be a constant other than 0")
+
+
+def takes_keywords(name: str) -> str:
+    return text(f"{name} takes ** keywords, which cannot be read", do="name its parameters")
+
+
+def too_many_arguments(name: str, given: int, expected: int) -> str:
+    return text(f"{name} is called with too many arguments", given=given, expected=expected)
+
+
+def no_such_keyword(name: str, key: str) -> str:
+    return text(f"{name} cannot take the argument {key!r}", expected="each parameter once, by its name or its place")
+
+
+def missing_argument(name: str, missing: str, given: int) -> str:
+    return text(f"{name} is called without the argument {missing!r}", given=f"{given} argument{'' if given == 1 else 's'}")
+
+
+def digits_on_data() -> str:
+    return text("round(x, digits) with digits that are no constant", do="write round(x * s) / s with s a power of ten")
+
+
+def least_of_nothing() -> str:
+    return text("min() or max() of nothing", expected="at least one number")
+
+
+def modular_power() -> str:
+    return text("pow with three arguments", do="write (x ** y) % m")
+
+
+def unequal_branches(a: object, b: object) -> str:
+    return text(
+        "the two sides of a branch are nested differently",
+        given=f"{abbreviated(a)} and {abbreviated(b)}",
+        do="return a number on both sides, or tuples of one length",
+    )
+
+
+def no_such_bits(op: str, dtype: object, expected: str) -> str:
+    return text(f"{op} of a number without such bits", given=f"dtype {dtype}", expected=expected)
+
+
+def dtype_count(name: str, given: int, expected: int) -> str:
+    return text(f"{name} needs one dtype for each parameter", given=given, expected=f"{expected} dtypes")
+
+
+def no_real_dtype(dtype: object) -> str:
+    return text("scalar functions are on real numbers", given=f"dtype {dtype}", expected="integers, floats or truth values")
+
+
+def immutable(what: str, name: str) -> str:
+    return text(f"{what} are immutable", given=f"an assignment to {name}")
+
+
+def no_real_constant(value: object) -> str:
+    return text("a constant that is no real number", given=abbreviated(value), expected="a Python or NumPy number")
+
+
+def no_tree_of(what: str, have: object, tree: object) -> str:
+    return text(f"a tree that does not fit the {what}", given=f"{have} {what}", expected=f"tree {tree!r}")
+
+
+def false_assertion() -> str:
+    return text("this assertion is false")
+
+
+def undefined_name(name: str) -> str:
+    return text(f"the name {name!r} is not defined", do="define it before the function is read, or pass it as an argument")
+
+
+def not_yet_defined(name: str) -> str:
+    return text(f"the enclosing function has not defined {name!r} yet", do="define it before the function is read")
+
+
+def unfit_call(error: Exception) -> str:
+    return text(f"this call does not fit: {error}")
+
+
+def may_be_unbound(name: str, reason: str) -> str:
+    return text(f"{name!r} may have no value here: {reason}", do="give it a value on every path")
+
+
+def nested_calls(most: int, name: str) -> str:
+    return text(f"calls nested more than {most} deep at {name}", do="write recursion as a loop")
+
+
+def no_such_operation(op: str, given: int, arity: int | None) -> str:
+    """`arity` is None where there is no operation of this name."""
+    return text(
+        f"no such operation: {op}" if arity is None else f"{op} with the wrong number of operands",
+        given=f"{given} operand{'' if given == 1 else 's'}",
+        expected="an operation of catad.scalar.ops.OPS" if arity is None else f"{arity}",
     )
 
 

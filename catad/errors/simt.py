@@ -39,7 +39,7 @@ def too_many_threads(name: str, threads: int) -> str:
 
 
 def wrong_arguments(name: str, names: Sequence[str], given: object) -> str:
-    expected = f"{len(names)}: {', '.join(names)}"
+    expected = f"{len(names)} argument{'s' * (len(names) != 1)}: {', '.join(names)}"
     return text(f"the kernel {name} is called with other arguments", given=given, expected=expected)
 
 
@@ -65,8 +65,8 @@ def wrong_rank(name: str, index: Sequence[object], expected: int) -> str:
     return text(f"{name} has a wrong number of indices", given=len(index), expected=expected)
 
 
-def float_index(name: str, dtype: object) -> str:
-    return text(f"an index of {name} that is no integer", given=f"dtype {dtype}", do="convert it by int(...)")
+def float_index(name: str, dtype: object, where: str) -> str:
+    return text(f"an index of {name} that is no integer", given=f"dtype {dtype}", where=where, do="convert it by int(...)")
 
 
 def index_of_thread(name: str, index: Sequence[int], shape: Sequence[int], thread: str, where: str) -> str:

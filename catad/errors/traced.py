@@ -46,14 +46,6 @@ def key_is_no_text(value: Any) -> str:
     )
 
 
-def of_another_trace(var: Any) -> str:
-    return text(
-        "a value is used in another trace than the one that made it",
-        given=f"a value of {var.space}" + (f", made at {shown(var.place)}" if shown(var.place) else ""),
-        do="pass it as an argument, or return it from the function that made it",
-    )
-
-
 def no_trace_runs() -> str:
     return text("this needs a function that is being traced", do="call it inside a function that ct.function traces")
 
@@ -75,18 +67,10 @@ def out_of_reach(buffer: Any) -> str:
     )
 
 
-def used_elsewhere(stand_in: Any) -> str:
-    root = stand_in.root
-    if stand_in.owner_.open:
-        return text(
-            "a function that is traced inside another one reads an array of that",
-            given=f"a stand-in of {root.var.space}" + (f", made at {shown(root.var.place)}" if shown(root.var.place) else ""),
-            expected="arrays as arguments of the inner function",
-            do="pass it: ct.grad(lambda y, x: ..., argnums=0)(y, x)",
-        )
+def used_elsewhere(var: Any) -> str:
     return text(
-        "a stand-in for an array is used after its trace, or in another trace",
-        given=f"a stand-in of {root.var.space}" + (f", made at {shown(root.var.place)}" if shown(root.var.place) else ""),
+        "a stand-in for an array is used after its trace, or in another thread or trace",
+        given=f"a stand-in of {var.space}" + (f", made at {shown(var.place)}" if shown(var.place) else ""),
         expected="the results that the function returns",
         do="return the value from the traced function; do not keep it in a global, a closure or an object",
     )
@@ -130,7 +114,7 @@ def needs_a_number(stand_in: Any, what: str) -> str:
     made = shown(var.place)
     named = f"{var.name}, " if var.name else ""
     static = 'make it a static parameter, ct.function(static=("n",)), or write it with array code (ct.index, np.where)'
-    library = "give NumPy arrays to what meets it, df.to_numpy(): objects of other libraries do not know traced arrays"
+    library = "take the numbers out of an object of another library first, df.to_numpy(); give a function of one its derivative, ct.D"
     as_it_is = f"leave the call out: a traced array is computed with as it is, and float(x) is a traced number; or {static}"
     if what == "an index or a size":
         static = (
@@ -144,10 +128,11 @@ def needs_a_number(stand_in: Any, what: str) -> str:
             "define the function in a file or in a cell of a notebook: its source is not at hand, so float, math.sin, np.array "
             "and scipy.linalg in it are those of Python, NumPy and SciPy"
         )
+    needed, value = ("numbers", "these are") if what == "a NumPy array" else ("a number", "this value is")
     return text(
-        f"{what} needs a number, and this value is not known while the function is traced",
+        f"{what} needs {needed}, and {value} not known while the function is traced",
         given=f"{named}a value of {var.space}" + (f", made at {made}" if made else ""),
-        expected="a number that does not depend on the arrays",
+        expected=f"{needed} that {'do' if needed == 'numbers' else 'does'} not depend on the arrays",
         do=do,
     )
 
@@ -176,9 +161,8 @@ def unsupported_dtype(dtype: Any) -> str:
     return text(
         "arrays of this dtype are not supported",
         given=kind,
-        expected="float32, float64, bool, and integers of 8 to 64 bits",
-        do="convert the array, x.astype(np.float64)"
-        + (" or x.astype(np.complex128)" if kind.kind == "c" else "; complex numbers are taken by functions of ct.function"),
+        expected="float32, float64, complex64, complex128, bool, and integers of 8 to 64 bits",
+        do=f"convert the array, x.astype(np.{'complex128' if kind.kind == 'c' else 'float64'})",
     )
 
 
@@ -283,7 +267,7 @@ def cannot_cast(given: Any, into: Any, casting: str) -> str:
 
 def dtype_on_data(what: str) -> str:
     return text(
-        f"an array has another dtype before a {what} on data than after a step of it, and somebody writes into it",
+        f"an array has another dtype before a {what} on data than after a step of it, and is written into",
         do="make it of the wider dtype from the start, for example x.astype(float)",
     )
 
@@ -324,7 +308,7 @@ def loop_cannot_be_unrolled(what: str, reason: str) -> str:
 
 def may_be_one_array(what: str, names: Sequence[str]) -> str:
     return text(
-        f"two names may be one array after a {what} on data, and somebody writes into one and reads the other",
+        f"two names may be one array after a {what} on data, and one is read after a write into the other",
         given=f"the loop leaves {', '.join(names)}",
         do="copy() the array: before the loop, in it, or before writing into it",
     )
@@ -382,7 +366,7 @@ def raised_on_a_path(error: BaseException | None, places: Sequence[str | None]) 
     unbound = isinstance(error, UnboundLocalError)
     return text(
         "the function raises an exception on a path that data choose",
-        given="one that somebody catches" if error is None else f"{type(error).__name__}: {error}",
+        given="one that the program catches" if error is None else f"{type(error).__name__}: {error}",
         where=", ".join(dict.fromkeys([place or "?" for place in places])),
         do="bind the variable on both sides of the branch" if unbound else "test before the call, or return NaN on that path",
     )
@@ -396,11 +380,13 @@ def captured_changed(name: str) -> str:
     )
 
 
-def function_without_name(fn: Any) -> str:
+def function_without_name(fn: Any, in_programs: bool) -> str:
+    program = "pickle the program instead: f.at(*arguments) has no Python function in it"
+    by_name = "define it with `def` at the top level of a module"
     return text(
         "a function that has no name in its module cannot be pickled",
         given=defined(fn),
-        do="pickle the program instead: f.at(*arguments) has no Python function in it",
+        do=f"{by_name}, or use cloudpickle" if in_programs else program,
     )
 
 
@@ -430,8 +416,9 @@ def are_containers(tuples: Sequence[str], lists: Sequence[str]) -> str:
     lines = []
     if tuples:
         lines += [
-            f"  given:    {', '.join(tuples)}: {'a tuple' if len(tuples) == 1 else 'tuples'}, as values of products are",
-            "  do:       give dicts and other trees as example values, f.at(*arguments): a space knows no names",
+            f"  given:    {', '.join(tuples)}: {'a tuple' if len(tuples) == 1 else 'tuples'}, which stays one in the function",
+            "  do:       take it apart, a, b = p, or give an array, np.asarray(x); a space that is a product stands for tuples too: for "
+            "dicts give example values, f.at(*arguments)",
         ]
     if lists:
         lines += [

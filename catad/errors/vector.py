@@ -106,10 +106,24 @@ def wrong_elements(space: object, neutral: object, term: object) -> str:
     )
 
 
+def operator(op: object) -> str:
+    """An operator as Python, where it has a text, or by its name and place."""
+    as_code = getattr(op, "as_code", None)
+    code = None if as_code is None else as_code(lambda value, name: repr(value) if isinstance(value, (int, float, tuple)) else name)
+    return defined(op) if code is None or len(code) > 120 else code
+
+
+def nesting(tree: object) -> str:
+    """The nesting of an element in words."""
+    if tree is None:
+        return "a number"
+    return repr(tree) if not isinstance(tree, tuple) or repr(tree) == "complex" else f"({', '.join(map(nesting, tree))})"
+
+
 def not_closed(op: object, element: object, result: object, do: str) -> str:
     return text(
         "the operator is not closed on its element",
-        given=f"{abbreviated(op)} gives {result}",
+        given=f"{operator(op)} gives {result}",
         expected=f"an element {element}",
         do=do,
     )
@@ -120,7 +134,7 @@ def not_a_neutral(op: object, leaf: object) -> str:
     return text(
         "the neutral element is a number or a nested tuple of numbers",
         given=described(leaf),
-        where=abbreviated(op),
+        where=operator(op),
         do="give one number, e.g. 0.0: elements are folded along one axis, and the other axes are carried along"
         if array
         else None,
@@ -132,7 +146,7 @@ def neutral_of_other_dtype(op: object, neutral: object, dtype: object, least: ob
         "the neutral element does not fit the dtype of the elements",
         given=f"{neutral} for elements of {dtype}",
         expected=f"a number from {least} to {most}",
-        where=abbreviated(op),
+        where=operator(op),
         do=f"e.g. {least} for a maximum, {most} for a minimum; or give floating elements, x.astype(float)",
     )
 
@@ -144,7 +158,7 @@ def wrong_neutral(op: object, neutral: object, x: object, got: object, side: str
         "the neutral element is wrong",
         given=f"{called} is not x" if x is None else f"{called} = {got} at x = {x}",
         expected=None if x is None else "x",
-        where=abbreviated(op),
+        where=operator(op),
         do="give the element e with op(e, x) = x = op(x, e)",
     )
 
@@ -158,7 +172,7 @@ def not_associative(op: object, *numbers: object) -> str:
     if numbers:
         a, b, c, left, right = numbers
         given, expected = f"a = {a}, b = {b}, c = {c}", f"op(op(a, b), c) = {left} equal to op(a, op(b, c)) = {right}"
-    return about(op, "the operator is not associative", given, expected=expected, do=_STEPS)
+    return text("the operator is not associative", given=given, expected=expected, where=operator(op), do=_STEPS)
 
 
 def wrong_recurrence(a: object, b: object) -> str:
@@ -203,12 +217,12 @@ def endless_loop(steps: int, loop: object) -> str:
     return text(
         f"a while loop has not ended after {steps} steps",
         where=abbreviated(loop),
-        do="look at its condition; a loop that is right as ct.while_loop(..., max_steps=...)",
+        do="look at its condition; give a loop that is right a greater max_steps=",
     )
 
 
 def monoid_twice(op: object) -> str:
-    return text("a monoid already has its neutral element and its free numbers", given=abbreviated(op), do="give only the monoid")
+    return text("a monoid already has its neutral element and its free numbers", given=operator(op), do="give only the monoid")
 
 
 def domain_with_params(op: object) -> str:
@@ -220,7 +234,7 @@ def wrong_inverse(inverse: object, total: object, x: object, got: object, want: 
         "the declared inverse is not one",
         given=f"inverse({total}, {x}) = {got}",
         expected=f"{want}, since op({want}, {x}) = {total}",
-        where=abbreviated(inverse),
+        where=operator(inverse),
     )
 
 
@@ -228,14 +242,14 @@ def not_commutative(op: object, a: object, b: object, one: object, other: object
     return text(
         "an operator with a declared inverse commutes",
         given=f"op({a}, {b}) = {one}, op({b}, {a}) = {other}",
-        where=abbreviated(op),
+        where=operator(op),
         do="leave the inverse out: the general rule keeps the order of operands",
     )
 
 
 def wrong_params(count: int, space: object, term: object) -> str:
     return text(
-        f"the operator has {count} free numbers, which follow the elements",
+        f"the operator has {count} free number{'s' * (count != 1)}, which follow{'s' * (count == 1)} the elements",
         given=space,
         expected=f"(elements, {', '.join(['p'] * count)})",
         where=abbreviated(term),
@@ -453,4 +467,4 @@ def not_sorted_and_numbers(space: object, term: object) -> str:
 
 
 def not_one_axis(space: object, term: object) -> str:
-    return about(term, "the sorted array has one axis", space, do="map over several arrays with ct.map")
+    return about(term, "the sorted array has one axis", space, do="for several arrays, ct.vmap(ct.searchsorted(), in_axes=(0, None))")

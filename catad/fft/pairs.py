@@ -53,7 +53,7 @@ def ifft(n: int | None = None, axis: int = -1, norm: str | None = None) -> D:
     """The inverse of `ct.fft.fft` along an axis, as `numpy.fft.ifft`: `x_j = 1/n sum_k exp(2 pi i j k / n) y_k`.
 
     `norm` divides by n ("backward", None), by sqrt(n) ("ortho") or by nothing ("forward"). Shapes, dtypes
-    and errors as `ct.fft.fft`; the transpose is `fft` with the other scale.
+    and errors as `ct.fft.fft`. The transpose is `fft` with the other scale.
 
     >>> import catad as ct, numpy as np
     >>> (ct.fft.fft() >> ct.fft.ifft())(np.array([1.0, 2.0, 0.0, 0.0]))
@@ -82,7 +82,7 @@ def fftn(s: Several = None, axes: Several = None, norm: str | None = None) -> D:
 def ifftn(s: Several = None, axes: Several = None, norm: str | None = None) -> D:
     """The inverse of `ct.fft.fftn`, as `scipy.fft.ifftn`.
 
-    Shapes, dtypes, parameters and errors as `ct.fft.fftn`; the transpose is `fftn` with the other scale.
+    Shapes, dtypes, parameters and errors as `ct.fft.fftn`. The transpose is `fftn` with the other scale.
 
     >>> import catad as ct, numpy as np
     >>> ct.fft.ifftn()(np.ones((2, 2)))[0]

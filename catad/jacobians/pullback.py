@@ -16,6 +16,7 @@ from catad.front.calling import applied, stripped
 from catad.jacobians.tangents import tangent_leaves
 from catad.linear.structure import Structure
 from catad.planner.many_cotangents import pulled_back
+from catad.planner.reports.of_pullback import pullback_page
 from catad.traced.signature import Form, tangent_tree
 from catad.values.arrays import common_module, in_blocks
 from catad.values.dask_collection import HoldsArrays
@@ -142,7 +143,12 @@ class Pullback(HoldsArrays):
         return _unpickled, (self.structure, self.slots, self.dom, self.cod, xp, self.many_primals, self.trees, None, self.parts)
 
     def __repr__(self) -> str:
-        return f"<pullback {tangent_space(self.cod)} -> {tangent_space(self.dom)}: {self.structure.kind}>"
+        kept = f"{sum([array.nbytes for array in self.arrays]):,} bytes"
+        return f"<pullback {tangent_space(self.cod)} -> {tangent_space(self.dom)}: {self.structure.kind}, keeps {kept}>"
+
+    def _repr_html_(self) -> str:
+        factors = self.dom.factors if self.many_primals and isinstance(self.dom, Product) else (self.dom,)
+        return pullback_page(self.structure, self.arrays, self.cod, factors, self.residuals is not None)
 
 
 def _unpickled(structure: Structure, slots: tuple[Any, ...], dom: Space, cod: Space, xp: Any, *rest: Any) -> Pullback:

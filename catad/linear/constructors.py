@@ -404,9 +404,9 @@ def as_map(J: Any) -> LinearMap:
 def compForward(J: Any) -> Callable[[Any], Train]:
     """Forward mode by hand: takes a train `k` to the train `m -> J @ k(m)`; `ct.id` starts a train.
 
-    Each step multiplies at once. A 2-D array stands for its dense map. Source: "automatic differentiation for accelerate"
-    (Google Summer of Code 2018), `compForward x = (matrixMultiply x .)`. `k(m)` has the space of J's argument as its result,
-    else a `SpaceError`, as for an argument that is no linear map.
+    Each step multiplies at once. A 2-D array stands for its dense map. Raises `SpaceError` where the result of `k(m)` does not
+    lie in the space of J's argument, and for an argument that is no linear map. Source: "automatic differentiation for
+    accelerate" (Google Summer of Code 2018), `compForward x = (matrixMultiply x .)`.
 
     >>> import catad as ct, numpy as np
     >>> A, B = np.ones((2, 3)), np.ones((3, 4))
@@ -420,9 +420,8 @@ def compForward(J: Any) -> Callable[[Any], Train]:
 def compReverse(J: Any) -> Callable[[Any], Train]:
     """Reverse mode by hand: takes a train `k` to the train `m -> k(m @ J)`; `ct.id` starts a train.
 
-    Source: as `compForward`; `compReverse x = (. flip matrixMultiply x)`.
-
-    `m` has the space of J's result as its argument, else a `SpaceError`, as for an argument that is no linear map.
+    Each step multiplies at once. Raises `SpaceError` where the argument of `m` does not lie in the space of J's result, and for
+    an argument that is no linear map. Source: as `compForward`; `compReverse x = (. flip matrixMultiply x)`.
 
     >>> import catad as ct, numpy as np
     >>> A, B = np.ones((2, 3)), np.ones((3, 4))

@@ -205,8 +205,7 @@ def _fitting(a: type[Any], b: type[Any], rules: Mapping[Pair, Multiply]) -> Mult
     A rule fits by its classes or those that they derive from, up to `Structure`; the nearer is the more special one.
     """
     places = [(i, j, found) for i, x in enumerate(a.__mro__) for j, y in enumerate(b.__mro__) if (found := rules.get((x, y)))]
-    if not places:
-        raise errors.ExtensionError(errors.no_product_rule(a, b))
+    assert places, "the rule of any two families fits"
     least = [(i, j, found) for i, j, found in places if all(i <= k and j <= m for k, m, _ in places)]
     if not least:
         nearest = [(i, j) for i, j, _ in places if not any(k <= i and m <= j and (k, m) != (i, j) for k, m, _ in places)]

@@ -147,10 +147,12 @@ class Structure(ABC):
 
     @property
     def is_identity(self) -> bool:
+        """Whether it is the identity of its spaces, whatever fills the slots."""
         return False
 
     @property
     def is_zero(self) -> bool:
+        """Whether it sends everything to zero, whatever fills the slots."""
         return False
 
     @property

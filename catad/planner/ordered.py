@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from catad import errors
+from catad.drawing.graph import Graph as Drawn
 from catad.planner.graph import Graph, members
-from catad.planner.reports.graph_picture import draw
+from catad.planner.reports.drawing import elimination
 from catad.planner.strategy import REJECTED, Records, Strategy
 
 WAYS = ("push", "pull")
@@ -70,8 +71,10 @@ class Ordered(Strategy):
             raise errors.PlanError(errors.skipped_vertices(skipped, len(found)))
         return tuple(found)
 
-    def draw(self, headline: str) -> str:
-        return draw(self.sized, [entry for entry in self.choice if isinstance(entry, int)], headline)
+    def drawn(self, moving: bool = False) -> Drawn:
+        going = [entry if isinstance(entry, int) else None for entry in self.choice]
+        lines = [(v, step.line) for v, step in zip(going, self.steps, strict=True)]
+        return elimination(self.sized, [v for v in going if v is not None], lines, moving)
 
 
 def is_write(value: Any) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from catad import errors
+from catad.drawing.graph import Graph
 from catad.linear.apply import applying
 from catad.linear.products import cost_of_wiring
 from catad.linear.structure import Structure
@@ -116,8 +117,8 @@ class Strategy(ABC):
     def why(self, step: int, request: Request) -> str:
         """The choice at a step, and what was rejected."""
 
-    def draw(self, headline: str) -> str:
-        """A picture, SVG text; raises `PlanError` where there is none."""
+    def drawn(self, moving: bool = False) -> Graph:
+        """What a picture shows, or an animation of the steps; raises `PlanError` where there is none."""
         raise errors.PlanError(errors.no_picture(self.subject))
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from catad import errors
-from catad.errors import NotAnInteger, NumberRangeError, ScalarError, text
+from catad.errors import NotAnInteger, NumberRangeError, ScalarError
 from catad.scalar.ir import Function, Loop, Node, param, postorder
 from catad.scalar.ops import OPS
 from catad.support.lru import remembered
@@ -154,7 +154,7 @@ def _image(op: str, one: Type) -> Type:
     pairs = pairs if op == "bits" else {whole: real for real, whole in pairs.items()}
     if one.dtype not in pairs:
         expected = ", ".join(map(str, pairs))
-        raise ScalarError(text(f"{op} of a number without such bits", given=f"dtype {one.dtype}", expected=expected))
+        raise ScalarError(errors.no_such_bits(op, one.dtype, expected))
     return Type(pairs[one.dtype], False)
 
 
@@ -200,11 +200,11 @@ def typed(function: Function, dtypes: Sequence[object]) -> tuple[dict[Node, Type
     known = [np.dtype(dtype) for dtype in dtypes]  # type: ignore[call-overload]
     if len(known) != function.arity:
         raise ScalarError(
-            text(f"{function.name} needs one dtype a param", given=len(known), expected=f"{function.arity} dtypes")
+            errors.dtype_count(function.name, len(known), function.arity)
         )
     for dtype in known:
         if dtype.kind not in "biuf":
-            raise ScalarError(text("scalar functions are on real numbers", given=f"dtype {dtype}"))
+            raise ScalarError(errors.no_real_dtype(dtype))
     real = default_real(known)
     params = [Type(dtype, dtype.kind == "b") for dtype in known]
     return node_types(function, params, real), real

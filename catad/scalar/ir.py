@@ -26,7 +26,8 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from catad.errors import ScalarError, text
+from catad import errors
+from catad.errors import ScalarError
 
 if TYPE_CHECKING:
     from catad.scalar.reading.source import Source
@@ -53,7 +54,7 @@ class Node:
     kind: str
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(text("nodes are immutable", given=f"an assignment to {name}"))
+        raise AttributeError(errors.immutable("nodes", name))
 
     def __repr__(self) -> str:
         return show(self)
@@ -114,7 +115,7 @@ def const(value: Any) -> Node:
         value = value[()]
     if isinstance(value, np.generic):
         if value.dtype.kind not in "biuf":
-            raise ScalarError(text("a constant that is no real number", given=repr(value)))
+            raise ScalarError(errors.no_real_constant(value))
         value = bool(value) if value.dtype.kind == "b" else value
     if isinstance(value, bool):
         return make_node("const", (), value, "b")
@@ -125,7 +126,7 @@ def const(value: Any) -> Node:
     if isinstance(value, float):
         value = float("nan") if value != value else float(value)
         return make_node("const", (), value, "f")
-    raise ScalarError(text("a constant that is no real number", given=repr(value), expected="a Python or NumPy number"))
+    raise ScalarError(errors.no_real_constant(value))
 
 
 def constant(node: Node | None) -> Any:
@@ -205,7 +206,7 @@ class Function:
         for what, one, have in (("outputs", tree, len(outputs)), ("params", trees, arity)):
             if leaf_count(one) != have:
                 raise ScalarError(
-                    text(f"a tree that does not fit the {what}", given=f"{have} {what}", expected=f"tree {one!r}")
+                    errors.no_tree_of(what, have, one)
                 )
         return Function(arity, outputs, tree, trees, name or "scalar function")
 
@@ -234,7 +235,7 @@ class Function:
         return f"ct.scalar.read({text}{f', {self.param_trees!r}' if nested else ''})" if text.startswith("lambda") else text
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(text("scalar functions are immutable", given=f"an assignment to {name}"))
+        raise AttributeError(errors.immutable("scalar functions", name))
 
     def __eq__(self, other: object) -> bool:
         if self is other:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from catad import errors
-from catad.errors import ScalarError, text
+from catad.errors import ScalarError
 from catad.scalar import special
 from catad.scalar.ir import Function, Loop, Node, const, make_node, param
 from catad.scalar.ops import OPS, join_kinds, result_kind
@@ -37,9 +37,7 @@ def apply(op: str, *args: Node | int | float | np.generic, value: Any = None) ->
     """
     info = OPS.get(op)
     if info is None or info.arity != len(args):
-        expected = "an operation of catad.scalar.ops.OPS" if info is None else f"{info.arity} operands"
-        what = f"no such operation: {op}" if info is None else f"{op} with the wrong number of operands"
-        raise ScalarError(text(what, given=f"{len(args)} operands", expected=expected))
+        raise ScalarError(errors.no_such_operation(op, len(args), None if info is None else info.arity))
     nodes = tuple([arg if isinstance(arg, Node) else const(arg) for arg in args])
     if info.typing == "logic":
         nodes = tuple([truth(node) for node in nodes])
@@ -114,7 +112,7 @@ def _python_logic(op: str, values: Sequence[Any]) -> Node | None:
     if op in ("pos", "index"):
         value = values[0]
         if op == "index" and isinstance(value, float | np.floating):
-            raise ScalarError(text("an integer is needed here", given=repr(value), do="write int(...)"))
+            raise ScalarError(errors.needs_an_integer(value))
         return const(int(value) if isinstance(value, bool) else value)
     return None
 
@@ -141,7 +139,7 @@ def _fold(op: str, nodes: Sequence[Node], value: Any) -> Node | None:
             result = math.inf if op == "pow" else 0
         except (TypeError, ValueError, OverflowError) as error:
             raise ScalarError(
-                text(f"{op} of constants cannot be computed", given=", ".join(map(repr, values)), do=str(error))
+                errors.constants_not_computed(op, values, error)
             ) from error
     if isinstance(result, complex | np.complexfloating):
         result = math.nan
@@ -394,7 +392,7 @@ def substitute(function: Function, args: Sequence[Node]) -> tuple[Node, ...]:
     """
     if len(args) != function.arity:
         raise ScalarError(
-            text(f"{function.name} called with the wrong number of scalars", given=len(args), expected=function.arity)
+            errors.wrong_scalar_count(function.name, len(args), function.arity)
         )
     return replace(function.outputs, {param(i): arg for i, arg in enumerate(args)})
 

@@ -40,6 +40,11 @@ class Handle:
     def name(self) -> str:
         return self.array.name
 
+    @property
+    def instead(self) -> str:
+        """What to write where a number is needed."""
+        return f"read one entry of it, {self.name}[i]"
+
 
 @dataclass(frozen=True, repr=False)
 class ComplexHandle:
@@ -59,6 +64,11 @@ class ComplexHandle:
     @property
     def name(self) -> str:
         return self.real.name.removesuffix(".real")
+
+    @property
+    def instead(self) -> str:
+        """What to write where a number is needed."""
+        return f"read one entry of it, {self.name}[i]"
 
     def __repr__(self) -> str:
         return f"the array {self.name}, of which a kernel reads or writes one entry at a time"

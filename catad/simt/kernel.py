@@ -64,7 +64,7 @@ class Kernel:
         if math.prod(block) > MOST_THREADS:
             raise errors.ArgumentError(errors.too_many_threads(self.__name__, math.prod(block)))
         if len(parts) > 2 and parts[2] is not None and parts[2] != 0:
-            notice(("stream", self.__name__), errors.ignored_stream(self.__name__), stacklevel=2)
+            notice(("stream", self.__name__), errors.ignored_stream(self.__name__))
         return Launch(self, grid, block, ())
 
     def _sizes(self, given: Any, launch: Any) -> tuple[int, int, int]:

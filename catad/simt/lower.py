@@ -225,7 +225,7 @@ class Lowering:
         for node in index:
             dtype = self.dtype(node)
             if dtype.kind not in "iu":
-                raise errors.ScalarError(errors.float_index(site.array.name, dtype) + f"\n  where:    {site.where}")
+                raise errors.ScalarError(errors.float_index(site.array.name, dtype, site.where))
         own = [param(k) for k in self.lanes.prefix(site.array)]
         return [*own, *index], self.normal(site.path)
 

@@ -85,7 +85,7 @@ def check_function(
     """
     unknown = [name for name in only or () if name not in _LAWS]
     if unknown:
-        raise errors.ArgumentError(errors.unknown_law(unknown, _LAWS))
+        raise errors.ArgumentError(errors.unknown_law("check_function", unknown, _LAWS))
     case = _Case(fn, args, order, lanes, spread, seed, tolerance)
     for name in _LAWS if only is None else only:
         if name == "value" or not case.raises:

@@ -162,14 +162,18 @@ def check_laws(
     law agree bit for bit: for polynomial terms at points of small integers. Otherwise they agree within rounding of the
     largest number met. `order=1` leaves out the laws on second derivatives; `only` selects laws by name (the keys of
     `catad.testing.LAWS`). The laws alone hold for many a wrong derivative (of x * x, say, x dx), so one more compares with
-    central differences, where they converge: entries with a kink are passed over. Raises `LawError`, and `SpaceError`
-    for a point that is no value and what is no morphism.
+    central differences, where they converge: entries with a kink are passed over. Raises `LawError`, `SpaceError`
+    for a point that is no value and what is no morphism, and `ArgumentError` for a name that is none of a law.
 
     >>> import catad as ct
     >>> from catad.testing import check_laws
     >>> square = ct.D(lambda x: (x * x, ct.scale(2 * x)))
     >>> check_laws(square, 3.0)
     """
+    only = None if only is None else list(only)
+    unknown = [name for name in only or () if name not in LAWS]
+    if unknown:
+        raise errors.ArgumentError(errors.unknown_law("check_laws", unknown, LAWS))
     case = Case(*of_parts(morphism(f, "check_laws"), primals), seed, exact)
     chosen = (
         [LAWS[name] for name in only] if only is not None else [found for found in LAWS.values() if found.order <= order]

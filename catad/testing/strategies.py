@@ -60,7 +60,7 @@ def points(space: Space, small_integers: bool = False) -> SearchStrategy[Value]:
 
     Floats are eighths between -2 and 2, so that nothing is lost to rounding or overflow by themselves; with
     `small_integers` they are whole numbers between -2 and 2, on which polynomial terms are exact.
-    Integer leaves are 0 or 1.
+    Integer leaves are 0 or 1. Raises the errors of `ct.testing.spaces`.
 
     >>> import catad as ct
     >>> from catad.testing import points
@@ -93,7 +93,7 @@ def terms(dom: Space, polynomial: bool = False, smooth: bool = False, boxes: int
     Each may fork, cross, project, permute, reshape, index, scan, fold, contract or map. With `polynomial`
     only vocabulary whose value and derivatives are exact on small integers; with `smooth` none with
     kinks (minimum, abs). Terms of products and of floating tensors of either dtype; integer leaves are carried along or
-    dropped.
+    dropped. Raises the errors of `ct.testing.spaces`.
 
     >>> import catad as ct
     >>> from catad.testing import terms
@@ -109,6 +109,8 @@ def terms(dom: Space, polynomial: bool = False, smooth: bool = False, boxes: int
 
 def chains(dom: Space, polynomial: bool = False, smooth: bool = False, length: int = 3) -> SearchStrategy[tuple[D, ...]]:
     """Tuples of `length` terms that compose: the first takes values of `dom`, each next one those of the one before.
+
+    `polynomial` and `smooth` are as for `ct.testing.terms`. Raises the errors of `ct.testing.spaces`.
 
     >>> import catad as ct
     >>> from catad.testing import chains
@@ -135,6 +137,7 @@ def linear_maps(dom: Space | None = None, small_integers: bool = False, depth: i
     """Linear maps of every family and their combinations: sums, chains, blocks, forks, joins, crosses, transposes.
 
     Without `dom` on a drawn space. With `small_integers` all numbers in them are small integers.
+    Raises the errors of `ct.testing.spaces`.
 
     >>> import catad as ct
     >>> from catad.testing import linear_maps

@@ -18,6 +18,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from catad import errors, upward
+from catad.category.pickling import Reference
 from catad.category.spaces import Product, Space, of_parts, rebuild
 from catad.category.terms import D
 from catad.category.wiring import share
@@ -29,7 +30,6 @@ from catad.traced.captured import Captured, bytes_around, outside, reads
 from catad.traced.control.decisions import give_up_merging, on_a_path
 from catad.traced.control.explore import Path, explored
 from catad.traced.open_terms import Open, measuring
-from catad.traced.pickling import Reference
 from catad.traced.programs.program import Notes, Program
 from catad.traced.recorder import Findings, Restart, Trace, Var, the_trace, tracing
 from catad.traced.rewriting.rewrite import rewritten
@@ -156,7 +156,7 @@ class Function(D):
         known = {*self.signature.parameters, *dict(self.bound)} - {*self.free}
         unknown = [name for name in values if name not in known]
         if unknown:
-            raise errors.ArgumentError(errors.unknown_static(unknown, self.fn, "bind"))
+            raise errors.ArgumentError(errors.unknown_static(unknown, self.fn, "bind", sorted(known)))
         for name, value in values.items():
             _check_hashable(name, value)
         bound = {**dict(self.bound), **{name: Static(value) for name, value in values.items()}}
@@ -434,13 +434,13 @@ def function(
     try:
         parameters = inspect.signature(fn).parameters
     except ValueError:
-        raise errors.ArgumentError(errors.not_a_function(fn)) from None
+        raise errors.ArgumentError(errors.unknown_arity(fn)) from None
     unknown = [name for name in names if name not in parameters]
     if unknown:
-        raise errors.ArgumentError(errors.unknown_static(unknown, fn, "static="))
+        raise errors.ArgumentError(errors.unknown_static(unknown, fn, "static=", list(parameters)))
     unknown = [name for name in frees if not reads(fn, name)]
     if unknown:
-        raise errors.ArgumentError(errors.unknown_static(unknown, fn, "free="))
+        raise errors.ArgumentError(errors.unknown_static(unknown, fn, "free=", ()))
     made = Function(fn, names, frees, unroll)
     return _dated(made)
 

@@ -130,7 +130,7 @@ class Region:
         else:
             around = self.around
             if around is None:
-                raise errors.TraceError(errors.of_another_trace(var))
+                raise errors.TraceError(errors.used_elsewhere(var))
             outer = around.own(var)
             if self.parent is None:
                 return self.trace.read_outside(outer)

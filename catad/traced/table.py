@@ -185,7 +185,7 @@ def meaning_anywhere(*functions: Any) -> Callable[[Callable[..., Any]], Callable
     def decorated(fn: Callable[..., Any]) -> Callable[..., Any]:
         for function in functions:
             FUNCTIONS[function] = fn
-            PYTHON[function] = lambda driver, *args, **kwargs: fn(driver.trace, *args, **kwargs)
+            PYTHON[function] = lambda driver, /, *args, **kwargs: fn(driver.trace, *args, **kwargs)
         return fn
 
     return decorated

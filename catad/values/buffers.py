@@ -46,7 +46,8 @@ class _Block:
         self.__array_interface__ = {"shape": shape, "typestr": dtype.str, "data": (at, False), "version": 3}
 
     def __del__(self) -> None:
-        _give_back(self.raw)
+        if _give_back is not None:  # as it is where Python ends, and clears its modules before its objects
+            _give_back(self.raw)
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:

@@ -90,7 +90,16 @@ class Tree(NamedTuple):
             return repr(self.said)
         if self.kind is ComplexPair:
             return "a complex array" if self.parts[0].kind == "leaf" else "a number (complex)"
-        return f"{self.kind.__name__}({', '.join(map(str, self.parts))})"
+        inner = list(map(str, self.parts))
+        if self.kind is tuple:
+            return f"({', '.join(inner)}{',' * (len(inner) == 1)})"
+        if self.kind is list:
+            return f"[{', '.join(inner)}]"
+        if self.kind is dict:
+            return "{" + ", ".join([f"{key!r}: {part}" for key, part in zip(self.said, inner, strict=True)]) + "}"
+        names = self.said if isinstance(self.said, tuple) and len(self.said) == len(inner) else ()
+        fields = [f"{name}={part}" for name, part in zip(names, inner, strict=True)] if names else inner
+        return f"{self.kind.__name__}({', '.join(fields)})"
 
     @property
     def orders(self) -> tuple[Any, ...]:
@@ -281,7 +290,12 @@ def put_together(kind: type, keys: tuple[Any, ...], parts: list[Any]) -> Any:
     if issubclass(kind, Mapping):
         found = dict(zip(keys, parts, strict=True))
         made = {key: found[key] for key in getattr(keys, "order", keys)}
-        return made if kind is dict else kind(None, made) if issubclass(kind, defaultdict) else kind(made)  # type: ignore[call-arg]
+        if kind is dict:
+            return made
+        try:
+            return kind(None, made) if issubclass(kind, defaultdict) else kind(made)  # type: ignore[call-arg]
+        except TypeError as error:
+            raise errors.SpaceError(errors.mapping_of_no_dict(kind, error)) from None
     made_ = object.__new__(kind)
     for key, part in zip(keys, parts, strict=True):
         object.__setattr__(made_, key, part)

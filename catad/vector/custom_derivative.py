@@ -18,6 +18,7 @@ import numpy as np
 
 from catad import errors, scalar
 from catad.category.boxes import Primitive, box
+from catad.category.pickling import Reference
 from catad.category.spaces import Space, Tensor, as_leaves, flatten, rebuild, space_like, tangent_space
 from catad.category.terms import D
 from catad.category.wiring import share
@@ -28,7 +29,7 @@ from catad.linear.families.matrix_free import Batched
 from catad.linear.map import LinearMap
 from catad.linear.structure import Rule, Structure
 from catad.values.arrays import array_module, asarray, common_module, in_blocks
-from catad.values.frozen_functions import Frozen
+from catad.values.frozen_functions import Frozen, sending
 from catad.vector.derivative_carriers import PassedOn
 
 if TYPE_CHECKING:
@@ -94,7 +95,8 @@ class Opaque(Primitive):
         leaves = [_beside(xp, arrays, leaf) for leaf in as_leaves(y)]
         spaces = tuple([Tensor(leaf.shape, leaf.dtype) for leaf in leaves])
         if spaces != self.cod.leaves or linear.structure != self.structure:
-            raise errors.SpaceError(errors.opaque_changed(self.fn, self.structure, linear.structure))
+            first, now = (self.cod.leaves, self.structure), (spaces, linear.structure)
+            raise errors.SpaceError(errors.opaque_changed(self.fn, first, now))
         outs = (*leaves, *[xp.asarray(slot) for slot in linear.slots])
         return outs[0] if len(outs) == 1 else outs
 
@@ -170,11 +172,11 @@ class ByHand(D):
         try:
             y, linear = _called(self.fn, x, dom)
             ys, slots = flatten(b.wires(y)), flatten(b.wires(tuple(linear.slots)))
-        except errors.CatadError:
-            raise
         except Exception as error:  # whatever array code does with what is not an array
+            if isinstance(error, errors.CatadError) and not (isinstance(error, errors.ScalarError) and error.unknown):
+                raise
             if self._stated is None:
-                notice(("opaque", self.data()), errors.untraced(self.frozen.given, error), 3)
+                notice(("opaque", self.data()), errors.untraced(self.frozen.given, error))
             return self._custom(b, xs, *self._opaque(b, dom, xs))
         cod = space_like(y, [w.space for w in ys])
         self._check(linear, dom, cod)
@@ -207,7 +209,7 @@ class ByHand(D):
         return space_like(y, [Tensor(leaf.shape, leaf.dtype) for leaf in as_leaves(y)]), linear
 
     def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
-        return ByHand, (self.frozen.pickled, None if self._stated is None else self._stated.pickled, self._chunks)
+        return ByHand, (_recorded(self.frozen), None if self._stated is None else _recorded(self._stated), self._chunks)
 
     def _check(self, linear: LinearMap, dom: Space, cod: Space) -> None:
         want = (tangent_space(dom).leaves, tangent_space(cod).leaves)
@@ -221,11 +223,17 @@ class ByHand(D):
         return f"ct.D({', spaces='.join(texts)}{said})"
 
 
+def _recorded(frozen: Frozen) -> Any:
+    """A function in a record: a plain one by its name, which may mean the morphism by now, as below `@ct.D`."""
+    fn = frozen.pickled
+    return Reference(fn, in_programs=True) if isinstance(fn, FunctionType) and not sending.get() else fn
+
+
 def by_hand(fn: Any = None, spaces: Any = None, chunks: Any = None) -> D:
     """The constructor behind `ct.D(fn, spaces=..., chunks=...)`."""
     for each in (fn, *[s for s in (spaces,) if s is not None]):
         if not callable(each) or isinstance(each, D):
-            raise errors.ArgumentError(errors.not_a_function(each))
+            raise errors.ArgumentError(errors.not_a_function(each, each is not fn))
     if isinstance(fn, FunctionType):
         scalar.refuse_kind(fn.__code__)
         count = scalar.arity_of(fn)

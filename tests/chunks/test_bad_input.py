@@ -51,7 +51,7 @@ def test_unknown_sizes_of_chunks():
         ct.sin(x[x > 3])
     assert said(raised) == (
         "the sizes of the chunks of a Dask array are not known\n"
-        "  given:    an array of 1 axes whose chunks have unknown sizes along axis 0\n"
+        "  given:    an array with 1 axis, whose chunks have unknown sizes along axis 0\n"
         "  expected: chunks of known sizes: spaces, derivatives and plans are made before numbers are computed\n"
         "  do:       call compute_chunk_sizes() on the array first",
         None,

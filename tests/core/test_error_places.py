@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -102,6 +103,21 @@ def test_errors_pickle_with_their_places() -> None:
     error = caught(lambda: by_statements()(A))
     copy = pickle.loads(pickle.dumps(error))
     assert str(copy) == str(error) and type(copy) is type(error) and copy.composed == error.composed
+
+
+def test_a_notice_names_the_line_of_the_call() -> None:
+    f = ct.D(lambda x: (np.array([float(each) for each in x]), ct.scale(np.ones(len(x)))))
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        f(np.ones(3))  # of the notice
+    (one,) = [each for each in seen if each.category is ct.CatadNotice]
+    assert (one.filename, one.lineno) == (__file__, line("# of the notice", test_a_notice_names_the_line_of_the_call))
+
+
+def test_the_boxes_that_meet_stand_before_the_way_out() -> None:
+    error = caught(lambda: (ct.sin >> ct.add)(A))
+    labels = [text.split(":")[0].strip() for text in str(error).splitlines()[1:5]]
+    assert labels == ["given", "expected", "where", "do"]
 
 
 def test_operators_of_plain_python_find_the_line() -> None:

@@ -93,6 +93,11 @@ CALLS: dict[str, tuple[Callable[[], Any], str]] = {
     "no spaces": (lambda: ct.sin.spaces(), "or with a value ct.wire(f, x)"),
     "a size that is no integer": (lambda: ct.reshape((2.0, 2)), "a size is one integer"),  # type: ignore[arg-type]
     "an axis that is no integer": (lambda: ct.sum(1.5), "an axis is one integer"),  # type: ignore[arg-type]
+    "a cumulative sum along two axes": (lambda: ct.cumsum(axis=(0, 1)), "scan one axis after the other"),  # type: ignore[arg-type]
+    "a space for a function": (lambda: ct.D(lambda x: x, spaces=ct.f64[3]), "given:    the space ct.f64[3]"),
+    "a function without a signature": (lambda: ct.function(min), "does not say how many arguments it takes"),
+    "an array on two lines": (lambda: ct.linear.sparse(np.eye(2)), "given:    array([[1., 0.], [0., 1.]]) of type ndarray"),
+    "a law that there is not": (lambda: ct.testing.check_laws(ct.sin, 1.0, only=["chain"]), "check_laws knows no such law"),
     "a scan along two axes": (lambda: ct.scan(ct.mul, 1.0, axis=(0, 1)), "scan one axis after the other"),  # type: ignore[arg-type]
     "an array as neutral element": (lambda: ct.scan(ct.add, np.zeros(2)), "give one number, e.g. 0.0"),
     "a neutral element of another dtype": (

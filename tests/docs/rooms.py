@@ -7,10 +7,10 @@ so already. The words in a room are the first sentence of its `__init__.py`.
 from __future__ import annotations
 
 import ast
-import html
 import textwrap
 from pathlib import Path
 
+from catad.drawing.style import CHAR, escaped, svg
 from tests.docs.test_layers import PACKAGE, imports, modules, room, rooms
 
 PICTURE = Path(__file__).parents[2] / "docs" / "rooms.svg"
@@ -61,31 +61,24 @@ def picture() -> str:
         for k, name in enumerate(own):
             place[name] = MARGIN + k * (width + GAP), MARGIN + (top - level) * FLOOR, width
     height = (top + 1) * FLOOR + MARGIN
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" role="img" '
-        'font-family="system-ui, sans-serif">',
-        "<title>The rooms of catad: each imports only from rooms below it</title>",
-        f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
-        '<g stroke="#6b7785" stroke-width="1.5">',
-    ]
+    lines = ['<g class="catad-wires">']
     for name, others in sorted(without_detours(needs).items()):
         for other in sorted(others):
             (x, y, width), (x2, y2, width2) = place[name], place[other]
             first, last = max(x, x2), min(x + width, x2 + width2)  # straight down where the two overlap
             start, end = ((first + last) / 2,) * 2 if first < last else (x + width / 2, x2 + width2 / 2)
             lines.append(f'<line x1="{start:.0f}" y1="{y + HEIGHT:.0f}" x2="{end:.0f}" y2="{y2:.0f}"/>')
-    lines.append('</g>\n<g font-size="12">')
+    lines.append('</g>\n<g class="catad-box catad-ink catad-text">')
     for name, (x, y, width) in sorted(place.items()):
-        said = textwrap.wrap(words(name), int((width - 20) / 6.0))
+        said = textwrap.wrap(words(name), int((width - 20) / CHAR))
         assert len(said) <= 4, f"too many words for the room {name}"
         lines += [
-            f'<rect x="{x:.0f}" y="{y:.0f}" width="{width:.0f}" height="{HEIGHT}" rx="5" fill="#eef3f9" stroke="#4f6f94"/>',
-            f'<text x="{x + 10:.0f}" y="{y + 16:.0f}" font-weight="bold" fill="#16202b">{name}/</text>',
+            f'<g class="catad-end"><rect x="{x:.0f}" y="{y:.0f}" width="{width:.0f}" height="{HEIGHT}" rx="5"/></g>',
+            f'<text x="{x + 10:.0f}" y="{y + 16:.0f}" font-weight="bold">{name}/</text>',
         ]
         for k, line in enumerate(said):
-            below, text = y + 31 + 15 * k, html.escape(line, quote=False)
-            lines.append(f'<text x="{x + 10:.0f}" y="{below:.0f}" fill="#3b4754">{text}</text>')
-    return "\n".join([*lines, "</g>", "</svg>"]) + "\n"
+            lines.append(f'<text x="{x + 10:.0f}" y="{y + 31 + 15 * k:.0f}">{escaped(line)}</text>')
+    return svg("The rooms of catad: each imports only from rooms below it", WIDTH, height, [*lines, "</g>"]) + "\n"
 
 
 if __name__ == "__main__":

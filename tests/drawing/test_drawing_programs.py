@@ -18,7 +18,8 @@ F3 = ct.f64[3]
 
 def titles(text: str, kind: str) -> list[str]:
     """The tooltips of the boxes of a kind."""
-    return [box.find(SVG + "title").text or "" for box in group(parsed(text), "boxes") if box.get("class") == f"box {kind}"]
+    boxes = [box for box in group(parsed(text), "boxes") if box.get("class") == f"catad-box catad-{kind}"]
+    return [box.find(SVG + "title").text or "" for box in boxes]
 
 
 @ct.function

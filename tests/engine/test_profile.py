@@ -92,7 +92,7 @@ def test_shown_as_text_html_and_json(copy_of_10) -> None:
     assert head.split() == ["stage", "calls", "compile", "ms", "run", "ms", "MB", "GB/s", "of", "copy"]
     assert row.split() == ["map", "<lambda>", "1", "125.0", "250.000", "1250.000", "5.00", "50%"]
     assert copy.startswith("copy: 10.0 GB/s")
-    assert "<td>map &lt;lambda&gt;</td><td>1</td>" in p._repr_html_()
+    assert '<td class="catad-words">map &lt;lambda&gt;</td><td>1</td>' in p._repr_html_()
     assert repr(p) == "<profile of 1 stage, 1 call: compile 125.0 ms, run 250.000 ms, 1250.0 MB>"
     assert json.loads(p.to_json()) == {
         "copy_gigabytes_per_second": 10.0,

@@ -123,6 +123,14 @@ def test_what_is_not_traced():
             ct.function(f)(A)
 
 
+def test_the_driver_of_eigh_has_the_name_of_no_parameter_of_a_trace():
+    spd = A[:3, :3] @ A[:3, :3].T
+    found, wanted = ct.function(lambda a: sl.eigh(a, driver="evd"))(spd), sl.eigh(spd, driver="evd")
+    np.testing.assert_allclose(found[0], wanted[0], rtol=1e-12)
+    with pytest.raises(ct.ArgumentError, match="driver"):
+        ct.function(lambda a: sl.eigh(a, driver="fast"))(spd)
+
+
 def test_a_gaussian_process_and_a_lyapunov_equation():
     """Programs as people write them."""
     x, y = np.linspace(0, 1, 6), np.sin(np.arange(6.0))

@@ -76,8 +76,6 @@ def test_an_ambiguous_table_is_refused() -> None:
 
     with pytest.raises(TypeError, match="ambiguous product rules for A and B"):
         products.table([A, B], {(A, Structure): nothing, (Structure, B): nothing, (Structure, Structure): nothing})
-    with pytest.raises(TypeError, match="no product rule for A and A"):
-        products.table([A, B], {(A, B): nothing})
     with pytest.raises(TypeError, match="two product rules"):
         products.rule(Delta, Delta)(nothing)
 

@@ -54,7 +54,7 @@ def test_arguments():
     def k(x, y):
         y[0] = x[0]
 
-    with pytest.raises(ct.SpaceError, match="2: x, y"):
+    with pytest.raises(ct.SpaceError, match="2 arguments: x, y"):
         k[1, 1](x8)
     with pytest.raises(ct.ScalarError, match="used as a number"):
         k[1, 1](np.ones((2, 2)), x8)

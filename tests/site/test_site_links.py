@@ -10,7 +10,8 @@ from built import ROOT, Page, needs_sphinx, sphinx_build
 
 INDEX = """# Site
 
-[read](../README.md#limits), [run](../examples/run.py), [all](../examples/), [licence](../LICENSE), [two](two.md#a-heading)
+[read](../README.md#limits), [run](../examples/run.py), [all](../examples/), [races](../examples/experiments/),
+[pages](how-to/), [licence](../LICENSE), [two](two.md#a-heading)
 
 ```python
 x = "[no link](../gone.md)"
@@ -20,6 +21,7 @@ x = "[no link](../gone.md)"
 :glob:
 
 two
+how-to/*
 _generated/*/*
 ```
 """
@@ -29,6 +31,7 @@ FILES = {
     "examples/run.py": '"""Runs."""\n\nprint("it runs")\n',
     "examples/experiments/race.py": '"""Races."""\n',
     "docs/index.md": INDEX,
+    "docs/how-to/index.md": "# How to\n\n[up](../index.md), [run](../../examples/run.py)\n",
     "docs/two.md": "# Two\n\n## A heading\n\n[back](index.md)\n",
     "docs/wave.svg": '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0L9 9"/></svg>\n',
 }
@@ -57,7 +60,7 @@ def test_links_lead_to_pages_of_files_outside_the_docs(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "")
     found = links(tmp_path / "out" / "index.html")
     pages = {"_generated/project/README.html#limits", "_generated/examples/run.html", "_generated/examples/index.html"}
-    assert pages | {"two.html#a-heading"} <= found
+    assert pages | {"two.html#a-heading", "_generated/examples/experiments/index.html", "how-to/index.html"} <= found
     assert any(link.startswith("_downloads/") and link.endswith("/LICENSE") for link in found)
     readme = links(tmp_path / "out" / "_generated" / "project" / "README.html")
     assert {"../../two.html", "../examples/run.html", "../../_images/wave.svg"} <= readme

@@ -322,13 +322,39 @@ def dict_comp(x):
     return d[3] + d[19]
 
 
+@program
+def made_beside(x):
+    s, out = x, []
+    for i in range(40):
+        s = s * 0.9 + i
+        out.append(s)
+    return np.stack(out)
+
+
+@program
+def made_twice(x):
+    other = [x]
+    out, out = [], other
+    for i in range(40):
+        out.append(x * i)
+    return np.stack(other)
+
+
+@program
+def made_and_kept(x):
+    out, kept = [], (out := [x])
+    for i in range(40):
+        out.append(x * i)
+    return np.stack(out + kept)
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_lists_are_pythons(name: str) -> None:
     check(PROGRAMS[name], X, refuses=name in REFUSED, grad=False if name in REFUSED else None)
 
 
 ROLLED = {"comp_range": 3, "comp_rows": 5, "comp_zip": 6, "reversed_after": 6, "reverse_scan": 4, "indexloop": 6, "two_loops": 6,
-          "helper_returns_list": 6, "mul_after": 4}  # fmt: skip
+          "helper_returns_list": 6, "mul_after": 4, "made_beside": 4}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ROLLED)

@@ -52,7 +52,8 @@ def test_bind_gives_a_morphism_again() -> None:
 
 @pytest.mark.parametrize("options", [{"static": "m"}, {"static": ("n", "m")}, {"free": "NOT_THERE"}, {"free": ("n",)}])
 def test_unknown_names_are_refused_when_decorated(options: dict[str, Any]) -> None:
-    with pytest.raises(ct.ArgumentError, match="names what the function has not"):
+    what = "variables that the function does not read" if "free" in options else "parameters that it does not have"
+    with pytest.raises(ct.ArgumentError, match=f"names {what}"):
         ct.function(lambda x, n: x, **options)
 
 

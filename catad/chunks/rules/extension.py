@@ -31,7 +31,7 @@ def _from_outside(plan: Plan, primitive: Primitive, ins: Sequence[Chunked], outs
     said = primitive.chunks
     if said is None:
         if isinstance(primitive, Opaque) and any(x.is_cut for x in ins):
-            notice(("whole", primitive.fn), errors.opaque_on_whole(primitive.fn), 3)
+            notice(("whole", primitive.fn), errors.opaque_on_whole(primitive.fn))
         return plan.on_whole(primitive, ins, outs, _SILENT)
     given, made = labels_of(said, primitive, [x.space for x in ins], outs)
     return _by_labels(plan, primitive, ins, outs, given, made, said == "entries")

@@ -122,5 +122,5 @@ def kernels_of(
     made = None if maker is None else maker(device, primitive, ins, *([] if before is None else [before]))
     if made is None and why_enough(primitive) is None and all(space.size for space in ins):
         name = type(primitive).__name__
-        notice(("no kernel", name), errors.array_code_runs("a box, on a GPU", errors.NO_KERNEL, name), 3)
+        notice(("no kernel", name), errors.array_code_runs("a box, on a GPU", errors.NO_KERNEL, name))
     return made

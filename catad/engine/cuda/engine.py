@@ -29,7 +29,7 @@ class Cuda(Engine):
 
         found = why_not()
         if found is not None:
-            notice(("no gpu", found), found, stacklevel=3)
+            notice(("no gpu", found), found)
         return found is None
 
     def steps(self, wiring: Wiring) -> list[Step]:

@@ -25,10 +25,11 @@ from catad.equations.ode.method import Method, Slopes, checked
 from catad.equations.ode.rosenbrock import Rosenbrock
 from catad.equations.ode.rosenbrock_tableaus import ROSENBROCK
 from catad.equations.ode.tableaus import TABLEAUS
+from catad.equations.own_arguments import with_first
 from catad.errors.places import here
 from catad.front.closure_conversion import Given, closed, of_both
-from catad.front.specialise import at_space, form_at, function_of, specialised, tuple_tree
-from catad.traced.function import function_term
+from catad.front.specialise import OwnArguments, at_space, form_at, function_of, specialised, tuple_tree
+from catad.traced.function import Function, function_term
 from catad.traced.signature import Form
 from catad.values.trees import LEAF, Tree
 from catad.vector.loops.converged import WhereConverged
@@ -85,7 +86,7 @@ def _sorted(ts: Any) -> Any:
 
 @share
 @of_fields
-class OdeInt(D):
+class OdeInt(OwnArguments):
     """The solution of `y' = f(t, y, *args)` from y0 at the first of the times, at all of them."""
 
     drawn_as = "functor"
@@ -135,6 +136,13 @@ class OdeInt(D):
             integrator = Roomed(integrator, tuple(rooms))
         found = yield integrator, (start, ts, tuple(args))
         return rebuild(whole, flatten(found))
+
+    def takes(self, function: Function) -> Function:
+        """A function of the start, of the times, and of all arguments but the first two."""
+        found = self.__dict__.get("taking")
+        if found is None:
+            found = self.__dict__["taking"] = with_first(function, ("y0", "ts"), 2, "the solution of")
+        return found
 
     @property
     def has_event(self) -> bool:

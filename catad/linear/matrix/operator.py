@@ -226,7 +226,7 @@ class Operator:
                [0., 1.]])
         """
         if copy is False:
-            raise ValueError(errors.no_view_of_a_map(self))
+            raise errors.ArgumentError(errors.no_view_of_a_map(self))
         dense = np.asarray(self.todense())
         return dense if dtype is None else dense.astype(dtype, copy=False)
 

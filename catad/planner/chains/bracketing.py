@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from catad import errors
+from catad.drawing.graph import Graph
 from catad.planner.chains import brackets
 from catad.planner.chains.brackets import ALL, Tree
 from catad.planner.chains.execute import Multiplication, as_they_stand, execute, fresh_numbers, trace
@@ -14,7 +15,7 @@ from catad.planner.chains.factors import Factors, kind_text, lazy, leaf, spaces_
 from catad.planner.chains.search import BUDGET, Search
 from catad.planner.costs.cost import Cost, Model, amount, preference, value_of
 from catad.planner.heuristics import OutOfWork
-from catad.planner.reports.drawing import draw
+from catad.planner.reports.drawing import tree
 from catad.planner.request import Request
 from catad.planner.strategy import Records, Runnable, times
 
@@ -64,8 +65,8 @@ class Bracketing(Runnable):
     def edited(self, choice: Any, request: Request) -> None:
         """Gives None: a bracketing is planned like a mode."""
 
-    def draw(self, headline: str) -> str:
-        return draw(self.chain, self.tree, self.steps)
+    def drawn(self, moving: bool = False) -> Graph:
+        return tree(self.chain, self.tree, self.steps, moving)
 
     def why(self, step: int, request: Request) -> str:
         """All splits of a product; both ways of writing a map out, and leaving it as it is."""

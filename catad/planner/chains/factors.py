@@ -347,7 +347,7 @@ def spaces_text(leaves: Sequence[Tensor]) -> str:
 def difference(planned: Factors, found: Factors) -> str:
     """The place where two chains differ, for a message."""
     if len(planned.parts) != len(found.parts):
-        return f"it has {len(found.parts)} factors, the plan {len(planned.parts)}"
+        return f"it has {len(found.parts)} factor{'s' * (len(found.parts) != 1)}, the plan {len(planned.parts)}"
     for k, (a, c) in enumerate(zip(planned.parts, found.parts, strict=True)):
         if a.structure != c.structure:
             return f"factor {k} is {_described(c.structure)}, in the plan {_described(a.structure)}"

@@ -1,103 +1,132 @@
-"""A plan as a picture: the tree of its steps, the factors below, SVG text without anything from outside."""
+"""Plans as graphs to be drawn: the tree of the steps of a bracketing, and an order of elimination; at rest or as animations."""
 
 from __future__ import annotations
 
-import html
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
+from catad.drawing.graph import Graph, Node, trimmed
+from catad.drawing.labels import shortened
 from catad.drawing.pattern import cells_of
 from catad.linear.structure import Structure
 from catad.planner.chains.brackets import Tree
 from catad.planner.chains.execute import Multiplication, trace
 from catad.planner.chains.factors import Factors, structure_of
+from catad.planner.graph import Graph as LinearGraph
+from catad.planner.graph import members, remove
 
-WIDTH, HEIGHT, GAP = 128, 34, 46  # pixels: a node, and the distance between levels
-THUMB, CELLS = 24, 12  # pixels and cells along the longer side of a thumbnail
+CELLS = 12  # cells along the longer side of a small picture
 PICTURED = 60  # steps of plans whose patterns are drawn: a pattern is looked at for each
+DRAWN = 60  # vertices that are all drawn; of more, the middle is left out
+MOVING = 40  # vertices, or factors and products, that move; of more, the picture stands still
+MOST = 200  # edges, with those of fill, that are all drawn
+AT_END = 2.0  # units of time that an animation rests at its end
 
 
-class Node(NamedTuple):
-    """A box of the picture."""
-
-    x: float
-    level: int
-    lines: tuple[str, str]
-    carried: int  # the quantity that the thickness of its line shows
-    fill: str
-    structure: Structure | None
-
-
-def draw(chain: Factors, tree: Tree, steps: Sequence[Multiplication]) -> str:
-    """A bracketing: boxes are maps with their patterns and sizes; lines are as thick as the logarithm of what they carry."""
-    nodes, lines = _nodes(chain, tree, steps)
-    top = max(node.level for node in nodes)
-    y = [20 + HEIGHT / 2 + (HEIGHT + GAP) * (top - node.level) for node in nodes]
-    drawn = [_line(nodes[a].x, y[a], nodes[c].x, y[c], nodes[c].carried) for a, c in lines]
-    drawn += [_box(node, y[k]) for k, node in enumerate(nodes)]
-    width, height = WIDTH * len(chain.parts) + 20, 40 + HEIGHT + (HEIGHT + GAP) * top
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height:g}" viewBox="0 0 {width} {height:g}"'
-    return "\n".join([f'{head} font-family="sans-serif" font-size="10" text-anchor="middle">', *drawn, "</svg>"])
+def tree(chain: Factors, steps_of: Tree, steps: Sequence[Multiplication], moving: bool = False) -> Graph:
+    """A bracketing: boxes are maps with their patterns and sizes; wires are as thick as the logarithm of what they carry."""
+    pictured, n = len(steps) <= PICTURED, len(chain.parts)
+    made = [structure_of(joined.state)[0] for joined in trace(chain, steps_of).joins] if pictured else []
+    nodes = [_factor(k, part.structure, pictured) for k, part in enumerate(chain.parts)]
+    widths = {k: _width(part.structure.stored) for k, part in enumerate(chain.parts)}
+    for s, ((left, right), step) in enumerate(zip(steps_of, steps, strict=True)):
+        nodes.append(_step(n + s, [left] if right < 0 else [left, right], step, made[s] if pictured else None))
+        widths[n + s] = _width(step.operations)
+    read = {k for node in nodes for k in node.ins}
+    graph = Graph([], nodes, [node.outs[0] for node in nodes if node.outs[0] not in read], widths=widths)
+    if not moving or len(nodes) > MOVING:
+        return trimmed(graph)
+    for s, node in enumerate(nodes[n:]):
+        node.when = (s + 1.0, len(steps) + 1 + AT_END)
+        graph.when |= dict.fromkeys((*node.ins, *node.outs), node.when)
+        graph.said.append((f"step {s}: {steps[s].line}", (s + 1.0, s + 2.0)))
+    graph.length = len(steps) + 1 + AT_END
+    return graph
 
 
-def _nodes(chain: Factors, tree: Tree, steps: Sequence[Multiplication]) -> tuple[list[Node], list[tuple[int, int]]]:
-    """The factors and the steps, and which step takes which."""
-    pictured = len(steps) <= PICTURED
-    nodes = []
-    for k, (factor, _) in enumerate(chain.parts):
-        lines = (f"{k}: {factor.kind}", f"{factor.rows}x{factor.columns}")
-        nodes.append(Node(WIDTH * (k + 0.5) + 10, 0, lines, factor.stored, "#eef3fb", factor if pictured else None))
-    made = [structure_of(joined.state)[0] for joined in trace(chain, tree).joins] if pictured else []
-    links: list[tuple[int, int]] = []
-    for s, ((left, right), step) in enumerate(zip(tree, steps, strict=True)):
-        below = [left] if right < 0 else [left, right]
-        x = sum(nodes[k].x for k in below) / len(below)
-        level = 1 + max(nodes[k].level for k in below)
-        cost = "kept" if step.lazy else f"{step.operations:,} operations"
-        word = "" if step.how == "multiply" else f"{step.how}ed: "
-        kind = f"{word}{step.kinds[2]} {step.shape[0]}x{step.shape[1]}"
-        structure = made[s] if pictured else None
-        nodes.append(Node(x, level, (kind, cost), step.operations, "#fbf4e4", structure))
-        links += [(len(nodes) - 1, k) for k in below]
-    return nodes, links
+def _width(carried: int) -> float:
+    return 1 + math.log10(1 + carried) / 2
 
 
-def _line(xa: float, ya: float, xc: float, yc: float, size: int) -> str:
-    thick = 1 + math.log10(1 + size) / 2
-    return (
-        f'<line x1="{xa:g}" y1="{ya + HEIGHT / 2:g}" x2="{xc:g}" y2="{yc - HEIGHT / 2:g}" stroke="#888" '
-        f'stroke-width="{thick:.1f}"/>'
-    )
+def _factor(k: int, structure: Structure, pictured: bool) -> Node:
+    label, shape = f"{k}: {structure.kind}", f"{structure.rows}x{structure.columns}"
+    return _node(label, shape, "pointwise", [], k, structure if pictured else None)
 
 
-def _box(node: Node, y: float) -> str:
-    left = node.x - WIDTH / 2 + 3
-    box = (
-        f'<rect x="{left:g}" y="{y - HEIGHT / 2:g}" width="{WIDTH - 6}" height="{HEIGHT}" rx="4" '
-        f'fill="{node.fill}" stroke="#555"/>'
-    )
-    room, middle = 20, node.x
-    if node.structure is not None:
-        box += _thumbnail(node.structure, left + 4, y)
-        room, middle = 17, node.x + THUMB / 2 + 2
-    first, second = node.lines
-    first = first if len(first) <= room else first[: room - 2] + "…"
-    return box + "".join(
-        [f'<text x="{middle:g}" y="{y + dy:g}">{html.escape(line)}</text>' for dy, line in ((-3, first), (11, second))]
-    )
+def _step(k: int, ins: list[int], step: Multiplication, structure: Structure | None) -> Node:
+    word = "" if step.how == "multiply" else f"{step.how}ed: "
+    cost = "kept" if step.lazy else f"{step.operations:,} operations"
+    return _node(f"{word}{step.kinds[2]} {step.shape[0]}x{step.shape[1]}", cost, "combinator", ins, k, structure)
 
 
-def _thumbnail(structure: Structure, x: float, y: float) -> str:
-    """A small picture of the places where entries can be, in a few cells, as one path, in the shape of the map."""
-    cells = cells_of(structure, None, CELLS)
-    longest = max(structure.rows, structure.columns, 1)
-    width, height = (max(3.0, THUMB * n / longest) for n in (structure.columns, structure.rows))
-    high, wide = max(1, cells.shape[0]), max(1, cells.shape[1])
-    top = y - height / 2
-    marks = [
-        f"M{x + width * c / wide:.1f} {top + height * r / high:.1f}h{width / wide:.1f}v{height / high:.1f}h-{width / wide:.1f}z"
-        for r, c in zip(*cells.nonzero(), strict=True)
-    ]
-    frame = f'<path d="M{x:.1f} {top:.1f}h{width:.1f}v{height:.1f}h-{width:.1f}z" fill="#8a97a6" fill-opacity="0.25"/>'
-    return frame + (f'<path d="{"".join(marks)}" fill="#3f7fc4"/>' if marks else "")
+def _node(label: str, detail: str, kind: str, ins: list[int], out: int, structure: Structure | None) -> Node:
+    node = Node(shortened(label), f"{label}, {detail}", kind, ins, [out], detail=detail)
+    if structure is not None:
+        node.cells, node.shape = cells_of(structure, None, CELLS), (structure.rows, structure.columns)
+    return node
+
+
+# -- orders of elimination
+
+
+def elimination(graph: LinearGraph, order: Sequence[int], lines: Sequence[tuple[int | None, str]], moving: bool = False) -> Graph:
+    """The linear graph: each vertex with the number of its elimination, edges of fill dashed.
+
+    `lines` has the steps, each with the vertex that goes in it, if one does. In an animation a vertex goes in its step, with its
+    edges, and its fill comes; there each vertex shows its own number, which the lines name.
+    """
+    filled = _filled(graph, order)
+    edges, added = list(graph.edges()), [edge for edge, _ in filled]
+    whole = len(graph.preds) <= DRAWN and len(edges) + len(added) <= MOST
+    moving, drawn = moving and whole and len(graph.preds) <= MOVING, edges + added if whole else edges
+    vertices = _vertices(graph, {} if moving else {v: str(k + 1) for k, v in enumerate(order)}, drawn)
+    found = Graph([], vertices, [], fill=set(range(len(edges), len(drawn))))
+    if not moving:
+        return found if whole else trimmed(found)
+    goes = {v: s + 1.5 for s, (v, _) in enumerate(lines) if v is not None}
+    found.length = end = len(lines) + 1 + AT_END
+    for v in order:
+        vertices[v].when = (0.0, goes[v])
+    comes = [0.0] * len(edges) + [goes[v] - 0.6 for _, v in filled]
+    for k, ((a, b), since) in enumerate(zip(drawn, comes, strict=True)):
+        until = min(goes.get(a, end), goes.get(b, end))
+        if since > 0 or until < end:
+            found.when[k] = (since, until)
+    found.said = [(f"step {s}: {line}", (s + 0.6, s + 1.6)) for s, (_, line) in enumerate(lines)]
+    return found
+
+
+def _vertices(graph: LinearGraph, numbers: Mapping[int, str], edges: Sequence[tuple[int, int]]) -> list[Node]:
+    """The vertices as round boxes in layers, the inputs first and the outputs last; edge k is wire k.
+
+    `numbers` are those of elimination; without any, a vertex shows its own number.
+    """
+    n = len(graph.preds)
+    depth = [1] * n
+    sequence = graph.topological()
+    for v in sequence:
+        depth[v] = max([depth[u] + 1 for u in members(graph.preds[v])], default=1)
+    for v in members(graph.outputs & ~graph.inputs):
+        depth[v] = max(depth)
+    ins: list[list[int]] = [[] for _ in range(n)]
+    outs: list[list[int]] = [[] for _ in range(n)]
+    for k, (a, b) in enumerate(edges):
+        outs[a].append(k)
+        ins[b].append(k)
+    made = []
+    for v in range(n):
+        label = numbers.get(v, "") if numbers else str(v)
+        kind = "constant" if graph.inner >> v & 1 else "end"
+        title = f"vertex {v}, size {graph.sizes[v]:,}{f', eliminated as number {label}' * (v in numbers)}"
+        made.append(Node(label, title, kind, ins[v], outs[v], round=True, rank=depth[v]))
+    return made
+
+
+def _filled(graph: LinearGraph, order: Sequence[int]) -> list[tuple[tuple[int, int], int]]:
+    """The edges that elimination adds, in the order in which it does, each with the vertex that goes then."""
+    before, after = list(graph.preds), list(graph.succs)
+    found = []
+    for v in order:
+        found += [((p, s), v) for p in members(before[v]) for s in members(after[v] & ~after[p])]
+        remove(before, after, v)
+    return found

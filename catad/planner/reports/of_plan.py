@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from catad import errors, upward
 from catad.category.spaces import Value
+from catad.drawing.render import render
 from catad.linear.structure import Structure
 from catad.planner.chains.factors import Factors
 from catad.planner.costs.cost import Cost, Model, amount
@@ -17,6 +19,7 @@ from catad.planner.memory.loop_snapshots import lines, loops_in
 from catad.planner.memory.recompute import parts_of
 from catad.planner.planned_program import factors_of_list, lengths_of
 from catad.planner.reports.compare import Comparison, comparison, notes
+from catad.planner.reports.pictures import drawn_bars, page_of
 from catad.planner.strategy import Runnable, Strategy
 from catad.support.tables import aligned
 
@@ -138,11 +141,50 @@ class Reports:
         return self._multiplied.by_columns_and_rows()
 
     def draw(self: Plan) -> str:  # type: ignore[misc]
-        """A picture, SVG text: a bracketing as a tree; a graph with the numbers of elimination and the edges of fill dashed."""
-        return self.strategy.draw(_headline(self))
+        """A picture, SVG text: a bracketing as a tree; a graph with the numbers of elimination and the edges of fill dashed.
 
-    def _repr_svg_(self) -> str:
-        return self.draw()  # type: ignore[misc]
+        Of more than 60 vertices, and of long chains, the middle is left out; the picture says so. Raises `PlanError` for a plan
+        of `ct.plan_chain`, which has no picture.
+
+        >>> import catad as ct
+        >>> ct.plan([(80, 100), (50, 80), (3, 50)]).draw().count("<rect")
+        5
+        """
+        headline = _headline(self)
+        return render(self.strategy.drawn(), headline, headline)
+
+    def draw_bars(self: Plan) -> str:  # type: ignore[misc]
+        """Bars, SVG text: the cost of forward mode, of reverse mode and of the plan, and the peak of memory of each.
+
+        A dashed line shows a bound below all orders, where the plan is not known to be optimal. Rivals are planned for it.
+
+        >>> import catad as ct
+        >>> ct.plan([(80, 100), (50, 80), (3, 50)]).draw_bars().count("<rect")
+        6
+        """
+        return drawn_bars(self, _headline(self))
+
+    def animate(self: Plan) -> str:  # type: ignore[misc]
+        """The steps one after the other, SVG text that moves by itself: vertices that go and their fill, products that come.
+
+        It needs no script, and stands still where the reader prefers reduced motion. A plan with more than 40 vertices, 40
+        factors and products, or 200 edges, is the picture of `draw`. Raises `PlanError` for a plan of `ct.plan_chain`.
+
+        >>> import catad as ct
+        >>> graph = ct.Graph([(0, 2), (1, 2), (2, 3), (3, 4), (3, 5)], inputs=[0, 1], outputs=[4, 5])
+        >>> "@keyframes" in ct.plan_graph(graph).animate()
+        True
+        """
+        headline = _headline(self)
+        return render(self.strategy.drawn(moving=True), headline, headline)
+
+    def _repr_html_(self: Plan) -> str:  # type: ignore[misc]
+        return page_of(self, _headline(self), [*self.strategy.ending(), *_notes(self)])
+
+    def _repr_svg_(self: Plan) -> str | None:  # type: ignore[misc]
+        with suppress(errors.PlanError):
+            return self.draw()
+        return None
 
     def __repr__(self: Plan) -> str:  # type: ignore[misc]
         return f"<plan {_headline(self)}>"

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from catad import errors
-from catad.errors import ScalarError, text
+from catad.errors import ScalarError
 from catad.scalar.ir import Function, Node, Pair, const, postorder, unflatten
 from catad.scalar.operators import OPERATORS
 from catad.scalar.pairs import formulas
@@ -164,7 +164,7 @@ def _folded(formula: Callable[..., Any], first: float) -> Handler:
 
 def _pow(x: Any, y: Any, modulus: Any = None) -> Any:
     if modulus is not None:
-        raise ScalarError(text("pow with three arguments", do="write (x ** y) % m"))
+        raise ScalarError(errors.modular_power())
     return power(x, y)
 
 

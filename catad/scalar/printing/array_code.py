@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from catad.errors import ScalarError, text
+from catad import errors
+from catad.errors import ScalarError
 from catad.scalar import special
 from catad.scalar.dtypes import Type, as_real, loop_param_types, node_types, sources, typed, work_type
 from catad.scalar.ir import Function, Loop, Node, depends, param, postorder
@@ -331,8 +332,7 @@ def _dispatching(function: Function) -> ArrayFunction:
 
     def unknown(xp: Any, *arrays: Any) -> tuple[Any, ...]:
         if len(arrays) != function.arity:
-            what = f"{function.name} called with the wrong number of arrays"
-            raise ScalarError(text(what, given=len(arrays), expected=function.arity))
+            raise ScalarError(errors.wrong_scalar_count(function.name, len(arrays), function.arity))
         typed_arrays = [array if hasattr(array, "dtype") else np.asarray(array)[()] for array in arrays]
         dtypes = tuple([np.dtype(array.dtype) for array in typed_arrays])
         found = table[tuple([dtype.num for dtype in dtypes])] = _compiled(function, dtypes)

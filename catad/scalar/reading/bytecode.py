@@ -160,10 +160,7 @@ def run_code(reader: Reader, code: CodeType) -> Any:
     name = reader.frame.name
     if sys.version_info[:2] > NEWEST:
         raise ScalarError(
-            text(
-                f"{name} has no source, and the bytecode of Python {sys.version.split()[0]} is not known",
-                do="put the function into a file so that it can be read",
-            )
+            errors.unknown_bytecode(name, sys.version.split()[0])
         )
     value = Machine(reader, code).follow()
     if value is None:

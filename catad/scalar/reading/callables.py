@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from catad import errors
-from catad.errors import ScalarError, text
+from catad.errors import ScalarError
 from catad.scalar.ir import Node, Pair, const
 from catad.scalar.operators import OPERATORS
 from catad.scalar.simplify import apply, cast, truth
@@ -42,7 +42,7 @@ def scalar(value: Any) -> Node:
     if isinstance(value, Pair):
         raise ScalarError(errors.complex_scalar())
     what = "a tuple" if isinstance(value, tuple) else repr(value)
-    raise ScalarError(text("a number is needed here", given=what, do="take the parts of tuples one by one"))
+    raise ScalarError(errors.needs_a_scalar(what, getattr(value, "instead", None)))  # an array of a kernel says what to write
 
 
 def _op(name: str) -> Handler:
@@ -59,7 +59,7 @@ def _round(x: Any, ndigits: Any = None) -> Node:
         return apply("int", apply("rint", scalar(x)))
     digits = scalar(ndigits)
     if digits.op != "const":
-        raise ScalarError(text("round(x, digits) with digits that are no constant"))
+        raise ScalarError(errors.digits_on_data())
     scale = 10.0 ** int(digits.value)
     return apply("div", apply("rint", apply("mul", scalar(x), scale)), scale)
 
@@ -74,7 +74,7 @@ def _extremum(comparison: str) -> Handler:
     def choose(*args: Any) -> Node:
         parts = [scalar(arg) for arg in _flat(args)]
         if not parts:
-            raise ScalarError(text("min() or max() of nothing"))
+            raise ScalarError(errors.least_of_nothing())
         best = parts[0]
         for one in parts[1:]:
             best = apply("select", apply(comparison, one, best), one, best)
@@ -119,7 +119,7 @@ def _frexp(x: Any) -> tuple[Node, Node]:
 
 def _pow(x: Any, y: Any, modulus: Any = None) -> Node:
     if modulus is not None:
-        raise ScalarError(text("pow with three arguments", do="write (x ** y) % m"))
+        raise ScalarError(errors.modular_power())
     return apply("pow", scalar(x), scalar(y))
 
 
@@ -140,7 +140,7 @@ def select_values(condition: Node, a: Any, b: Any) -> Any:
     if a is b:
         return a
     if isinstance(a, tuple) or isinstance(b, tuple):
-        raise ScalarError(text("the two sides of a branch are nested differently", given=f"{a!r} and {b!r}"))
+        raise ScalarError(errors.unequal_branches(a, b))
     return apply("select", condition, scalar(a), scalar(b))
 
 

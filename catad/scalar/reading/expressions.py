@@ -171,12 +171,11 @@ class Expressions:
         try:
             value = find(self.frame, name)
         except KeyError:
-            raise ScalarError(f"the name {name!r} is not defined") from None
+            raise ScalarError(errors.undefined_name(name)) from None
         except ValueError:
-            raise ScalarError(f"the enclosing function has not defined {name!r} yet") from None
+            raise ScalarError(errors.not_yet_defined(name)) from None
         if isinstance(value, Unbound):
-            what = f"{name!r} may have no value here: {value.reason}"
-            raise ScalarError(text(what, do="give it a value on every path"))
+            raise ScalarError(errors.may_be_unbound(name, value.reason))
         return value
 
     def read_Tuple(self, node: ast.Tuple | ast.List) -> tuple[Any, ...]:
@@ -322,7 +321,7 @@ class Expressions:
         """The value of a call."""
         try:
             return self.call_value(thing, args, kwargs)
-        except TypeError as error:
-            if isinstance(error, ScalarError):
+        except (TypeError, ValueError, ArithmeticError) as error:  # of a function that is called while this one is read
+            if isinstance(error, errors.CatadError):
                 raise
-            raise ScalarError(f"this call does not fit: {error}") from error
+            raise ScalarError(errors.unfit_call(error)) from error

@@ -329,4 +329,4 @@ def _(m: Machine, one: dis.Instruction) -> None:
     if one.opname == "LOAD_COMMON_CONSTANT" and one.arg != 0:
         raise ScalarError(errors.construct("generator expression"))
     m.stack.append(AssertionError)
-    raise ScalarError("this assertion is false" if not m.known else errors.assertion_on_data())
+    raise ScalarError(errors.false_assertion() if not m.known else errors.assertion_on_data())

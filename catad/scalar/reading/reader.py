@@ -10,7 +10,7 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from catad import errors
-from catad.errors import NeedsTree, ScalarError, text
+from catad.errors import NeedsTree, ScalarError
 from catad.scalar.ir import Function, Node, const, leaves, tree_of, unflatten
 from catad.scalar.pairs.callables import meaning_on_pairs
 from catad.scalar.reading.bytecode import refuse_kind, run_code
@@ -81,7 +81,9 @@ class Reader(Statements):
         method = type(thing).__call__ if callable(thing) else None
         if isinstance(method, FunctionType):
             return self.call_function(method, [thing, *args], kwargs)
-        raise ScalarError(not_readable(thing))
+        error = ScalarError(not_readable(thing))
+        error.unknown = True
+        raise error
 
     @staticmethod
     def known(thing: Any) -> Any:
@@ -104,7 +106,7 @@ class Reader(Statements):
             given = tuple([tree_of(arg) for arg in args])
             if kwargs or given != known.param_trees:
                 wanted = _said(known.param_trees)
-                raise ScalarError(text(f"{name} is called with other arguments", given=_said(given), expected=wanted))
+                raise ScalarError(errors.other_arguments(name, _said(given), wanted))
             return unflatten(known.tree, substitute(known, [scalar(leaf) for leaf in leaves(tuple(args))]))
         try:
             return known(*args, **kwargs)
@@ -152,8 +154,7 @@ class Reader(Statements):
     def run(self, body: Body, frame: Frame, defaults: Any, keywords: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Execute a function in a fresh frame; the value it returns."""
         if self.depth >= MAX_DEPTH:
-            what = f"calls nested more than {MAX_DEPTH} deep at {frame.name}"
-            raise ScalarError(text(what, do="write recursion as a loop"))
+            raise ScalarError(errors.nested_calls(MAX_DEPTH, frame.name))
         frame.env |= bind(frame.name, parameters_of(body), defaults, keywords, args, kwargs)
         caller = getattr(self, "frame", None)
         self.frame, self.depth = frame, self.depth + 1
@@ -183,11 +184,11 @@ class Reader(Statements):
 def _make_range(*args: Any) -> Range:
     bounds = [apply("index", scalar(arg)) for arg in args]
     if not 1 <= len(bounds) <= 3:
-        raise ScalarError(text("range takes one to three arguments", given=len(bounds)))
+        raise ScalarError(errors.range_arguments(len(bounds)))
     start, stop = (const(0), bounds[0]) if len(bounds) == 1 else bounds[:2]
     step = bounds[2] if len(bounds) == 3 else const(1)
     if step.op != "const" or step.value == 0:
-        raise ScalarError(text("the step of a range must be a constant other than 0"))
+        raise ScalarError(errors.range_step())
     return Range(start, stop, int(step.value))
 
 
@@ -202,23 +203,23 @@ def bind(
     """Python's rules for what parameter gets what argument."""
     positional, only = spec.positional, spec.only
     if spec.double_star:
-        raise ScalarError(text(f"{name} takes ** keywords, which cannot be read", do="name its parameters"))
+        raise ScalarError(errors.takes_keywords(name))
     bound: dict[str, Any] = dict(zip(positional, args, strict=False))
     extra = tuple(args[len(positional) :])
     if spec.star is not None:
         bound[spec.star] = extra
     elif extra:
-        raise ScalarError(text(f"{name} is called with too many arguments", given=len(args), expected=len(positional)))
+        raise ScalarError(errors.too_many_arguments(name, len(args), len(positional)))
     allowed = {*positional[spec.bare :], *only}
     for key, value in kwargs.items():
         if key not in allowed or key in bound:
-            raise ScalarError(text(f"{name} cannot take the argument {key!r}"))
+            raise ScalarError(errors.no_such_keyword(name, key))
         bound[key] = value
     for key, value in [*zip(positional[::-1], defaults[::-1], strict=False), *keywords.items()]:
         bound.setdefault(key, value)
     missing = [key for key in [*positional, *only] if key not in bound]
     if missing:
-        raise ScalarError(text(f"{name} is called without the argument {missing[0]!r}", given=f"{len(args)} arguments"))
+        raise ScalarError(errors.missing_argument(name, missing[0], len(args)))
     return bound
 
 

@@ -140,7 +140,7 @@ class Statements(Expressions):
             test = self.condition(node.test)
             if test is not TRUE:
                 with self.at(node):
-                    raise ScalarError("this assertion is false" if test is FALSE else errors.assertion_on_data())
+                    raise ScalarError(errors.false_assertion() if test is FALSE else errors.assertion_on_data())
 
     def do_Import(self, node: ast.Import) -> None:
         for alias in node.names:

@@ -11,7 +11,7 @@ from collections.abc import Container
 from typing import Any
 
 from catad import errors
-from catad.errors import NeedsTree, ScalarError, text
+from catad.errors import NeedsTree, ScalarError
 from catad.scalar.ir import Node, Pair, const
 from catad.scalar.operators import OF_SYMBOL
 from catad.scalar.pairs import callables as pairs
@@ -54,8 +54,7 @@ def is_scalar_like(value: Any) -> bool:
 def number(value: Any) -> Node:
     """A value that must be a number."""
     if not isinstance(value, Node):
-        what = "a tuple" if isinstance(value, tuple) else f"{value!r}"
-        raise ScalarError(f"a number is needed here, not {what}")
+        raise ScalarError(errors.needs_a_scalar("a tuple" if isinstance(value, tuple) else repr(value)))
     return value
 
 
@@ -77,8 +76,7 @@ def arithmetic(symbol: str, a: Any, b: Any) -> Any:
         raise ScalarError(errors.changed_list())
     op = OF_SYMBOL[symbol.removesuffix("=")].op
     if not op:
-        what = "@ is for arrays; a scalar function computes with numbers"
-        raise ScalarError(text(what, do=f"write out the sum; {errors.OF_ARRAYS}"))
+        raise ScalarError(errors.product_of_matrices())
     if isinstance(a, Pair) or isinstance(b, Pair):
         return pairs.operation(op, a, b)
     if isinstance(a, tuple) and isinstance(b, tuple) and op == "add":
@@ -90,11 +88,11 @@ def compared(symbol: str, a: Any, b: Any) -> Node:
     """`a < b` and its like, `is`, `in` and their negations."""
     if symbol in ("is", "is not"):
         if isinstance(a, Node) and isinstance(b, Node):
-            raise ScalarError(text("`is` compares objects, not numbers", do="write =="))
+            raise ScalarError(errors.is_of_numbers())
         return const((a is b) == (symbol == "is"))
     if symbol in ("in", "not in"):
         if not isinstance(b, tuple) or isinstance(b, Pair):
-            raise ScalarError(text("`in` needs a tuple of numbers", do="write comparisons joined by or"))
+            raise ScalarError(errors.in_no_tuple())
         found = FALSE
         for one in b:
             found = apply("or", found, compared("==", a, one))
@@ -108,7 +106,7 @@ def compared(symbol: str, a: Any, b: Any) -> Node:
         equal: Node = pairs.operation(op, a, b)
         return equal
     if isinstance(a, tuple) or isinstance(b, tuple):
-        raise ScalarError(text("tuples cannot be compared", do="compare their parts one by one"))
+        raise ScalarError(errors.compared_tuples())
     return apply(op, scalar(a), scalar(b))
 
 
@@ -121,7 +119,7 @@ def attribute(owner: Any, name: str) -> Any:
     try:
         found = getattr(owner, name)
     except AttributeError:
-        raise ScalarError(f"{owner!r} has no attribute {name!r}") from None
+        raise ScalarError(errors.no_attribute(owner, name)) from None
     return lifted(found)
 
 
@@ -129,13 +127,13 @@ def whole(value: Any) -> int:
     """An index that must be known while reading."""
     if isinstance(value, Node) and value.op == "const" and value.kind in "ib":
         return int(value.value)
-    raise ScalarError(text("an index must be a constant integer", do="choose with if, or pass the element as an argument"))
+    raise ScalarError(errors.index_on_data())
 
 
 def part(owner: tuple[Any, ...], index: int) -> Any:
     """`owner[index]`."""
     if not -len(owner) <= index < len(owner):
-        raise ScalarError(f"no part {index} of a tuple of {len(owner)}")
+        raise ScalarError(errors.no_such_part(index, len(owner)))
     return owner[index]
 
 
@@ -143,11 +141,11 @@ def unpacked(parts: tuple[Any, ...], count: int, star: int | None) -> tuple[Any,
     """What so many names get of the parts of a tuple; the one at `star` gets all that the others leave."""
     if star is not None:
         if len(parts) < count - 1:
-            raise ScalarError(f"{len(parts)} values for at least {count - 1} names")
+            raise ScalarError(errors.unequal_names(len(parts), count - 1, "at least "))
         cut = len(parts) - (count - star - 1)
         parts = (*parts[:star], tuple(parts[star:cut]), *parts[cut:])
     if len(parts) != count:
-        raise ScalarError(f"{len(parts)} values for {count} names")
+        raise ScalarError(errors.unequal_names(len(parts), count))
     return parts
 
 
@@ -158,4 +156,4 @@ def parts(value: Any, name: str, open_params: Container[Node]) -> tuple[Any, ...
     if isinstance(value, Node) and value in open_params:
         raise NeedsTree(errors.needs_tree(name))
     what = "a number" if isinstance(value, Node | Pair) else repr(value)
-    raise ScalarError(text(f"{what} has no parts", do="only tuples can be indexed and unpacked"))
+    raise ScalarError(errors.no_parts(what))

@@ -18,7 +18,7 @@ from catad.category.spaces import Tensor, flatten, mapped
 from catad.category.terms import D, Id
 from catad.errors.places import Place
 from catad.traced.control.decisions import decide, unroll_for
-from catad.traced.recorder import Region, Trace, Uniform, Var, array_of, the_trace
+from catad.traced.recorder import Region, Trace, Uniform, Var, array_of, current_trace
 from catad.values.arrays import refuse_blocks
 from catad.values.complex_numbers import is_complex
 from catad.values.formats import is_known
@@ -239,14 +239,13 @@ class Traced:
     @property
     def trace_(self) -> Trace:
         """The trace that runs: that of the stand-in, or one of a function inside it, which reads it from outside."""
-        own = self.owner_
-        if own.open:
-            running: Trace | None = the_trace()
+        own, running = self.owner_, current_trace()
+        if own.open and running is not None:
             if running is own:
                 return own
-            if running is not None and running.is_inside(own):
+            if running.is_inside(own):
                 return running
-        raise errors.TraceError(errors.used_elsewhere(self))
+        raise errors.TraceError(errors.used_elsewhere(self.root.var))
 
     @property
     def shape(self) -> tuple[int, ...]:

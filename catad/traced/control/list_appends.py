@@ -34,10 +34,22 @@ class FreshLists:
     def after(self, statement: ast.stmt) -> None:
         """Heed what a statement does: it makes a list, or uses lists."""
         self.names = {name for name in self.names if not _uses(statement, name)}
-        made = isinstance(statement, (ast.Assign, ast.AnnAssign)) and isinstance(statement.value, ast.List)
-        targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
-        if made and len(targets) == 1 and isinstance(targets[0], ast.Name) and targets[0].id not in self.elsewhere:
-            self.names.add(targets[0].id)
+        self.names.update({name for name, value in _assigned(statement).items() if isinstance(value, ast.List)} - self.elsewhere)
+
+
+def _assigned(statement: ast.stmt) -> dict[str, ast.expr | None]:
+    """The names that a statement gives one value each, with these: `a = x`, `a: T = x`, and `a, b = x, y`."""
+    if isinstance(statement, ast.AnnAssign):
+        target, value = statement.target, statement.value
+    elif isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target, value = statement.targets[0], statement.value  # type: ignore[assignment]
+    else:
+        return {}
+    paired = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts)
+    targets, values = (target.elts, value.elts) if paired else ([target], [value])  # type: ignore[union-attr]
+    if any(isinstance(part, ast.Starred) for part in values) or not all(isinstance(part, ast.Name) for part in targets):
+        return {}
+    return {name.id: part for name, part in zip(targets, values, strict=True)}
 
 
 def _uses(statement: ast.AST, name: str) -> bool:

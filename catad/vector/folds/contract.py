@@ -53,7 +53,7 @@ def parsed(spec: str, wires: Sequence[Wire], term: D) -> tuple[list[Labels], Lab
     left, arrow, right = spec.replace(" ", "").partition("->")
     parts = left.split(",")
     if len(parts) != len(wires):
-        raise errors.SpaceError(errors.wrong_leaf_count(len(parts), None, term))
+        raise errors.SpaceError(errors.wrong_leaf_count(len(parts), ", ".join([str(w.space) for w in wires]), term))
     dots = max((w.ndim - len(p.replace("...", "")) for p, w in zip(parts, wires, strict=True) if "..." in p), default=0)
     names: dict[str, int] = {f".{k}": k for k in range(dots)}
 

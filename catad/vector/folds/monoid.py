@@ -123,7 +123,7 @@ def monoid_of(op: Any, neutral: Any = None, params: int = 0) -> Monoid:
     function = scalar.read(op, (element, element, *[None] * params))
     tree = of_reals(element)
     if function.tree != element and not (isinstance(op, Function) and of_reals(function.tree) == tree):
-        raise errors.MonoidError(errors.not_closed(op, neutral, f"a result nested as {function.tree}", _NEST))
+        raise errors.MonoidError(errors.not_closed(op, neutral, errors.nesting(function.tree), _NEST))
     made = Monoid(function, numbers, tree, None, params)
     if scalar.recognise(function) == "add" and numbers[0] != 0:
         raise errors.MonoidError(errors.wrong_neutral(op, neutral, 1.0, 1.0 + numbers[0], "left"))
@@ -156,7 +156,7 @@ def monoid(
     if inverse is not None:
         undo = scalar.read(inverse, (made.tree, made.tree, *[None] * params))
         if undo.tree != made.tree:
-            raise errors.MonoidError(errors.not_closed(inverse, neutral, f"a result nested as {undo.tree}", _NEST))
+            raise errors.MonoidError(errors.not_closed(inverse, neutral, errors.nesting(undo.tree), _NEST))
         made = replace(made, inverse=undo)
     if domain is not None:
         if params:

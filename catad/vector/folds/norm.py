@@ -103,7 +103,7 @@ def norm(ord: Order = None, axis: Axes = None, keepdims: bool = False) -> D:
 
     `ord` is None for the square root of the sum of squares. Vectors have the norms of any order, `inf` and `-inf` (the
     greatest and the least absolute value) and 0 (how many entries are not 0); matrices have "fro", 1, -1 (sums of columns),
-    `inf` and `-inf` (sums of rows). The result does not have the axes, or has them with size 1 if `keepdims` is true; floats
+    `inf` and `-inf` (sums of rows). The result does not have the axes, or has them with size 1 if `keepdims` is true. Floats
     keep their dtype, others are float64. The Jacobian is a row; it is 0 where the norm is 0. Raises `ArgumentError` for an
     order that is none, the nuclear norm and an axis that is no integer, `SpaceError` for a missing axis, for orders that
     vectors or matrices do not have (of matrices 2 needs singular values), and where there is nothing to choose from.

@@ -75,7 +75,7 @@ def _extremum(op: str) -> Lay:
 def max(axis: Axes = None, keepdims: bool = False) -> D:
     """The greatest entry over some axes (None: all axes), NaN where there is one.
 
-    The result does not have these axes, or has them with size 1 if `keepdims` is true; the dtype stays. The Jacobian is a
+    The result does not have these axes, or has them with size 1 if `keepdims` is true. The dtype stays. The Jacobian is a
     gather: of equal entries the first in C order has all of the derivative. Work O(n), of the value and of its gradient.
     Raises `SpaceError` where there is nothing to choose from or an axis is missing, `ArgumentError` for an axis that is no
     integer.
@@ -128,7 +128,7 @@ def _truth(which: str) -> Lay:
 def any(axis: Axes = None, keepdims: bool = False) -> D:
     """Whether an entry over some axes (None: all axes) is not 0; NaN is not 0. False where there is none.
 
-    Shapes as `ct.max`; the dtype is bool, for any dtype of the argument. The derivative is zero. Raises `SpaceError` for an
+    Shapes as `ct.max`. The dtype is bool, for any dtype of the argument. The derivative is zero. Raises `SpaceError` for an
     axis that is missing, `ArgumentError` for one that is no integer.
 
     >>> import catad as ct, numpy as np
@@ -142,7 +142,7 @@ def any(axis: Axes = None, keepdims: bool = False) -> D:
 def all(axis: Axes = None, keepdims: bool = False) -> D:
     """Whether no entry over some axes (None: all axes) is 0; NaN is not 0. True where there is none.
 
-    Shapes, dtypes, derivative and errors as `ct.any`; errors as `ct.any`.
+    Shapes, dtypes, derivative and errors as `ct.any`.
 
     >>> import catad as ct, numpy as np
     >>> ct.all()(np.array([1.0, np.nan])), ct.all()(np.array([1, 0]))
@@ -173,7 +173,7 @@ def argmax(axis: int | None = None, keepdims: bool = False) -> D:
     """The position (int64) of the greatest entry along an axis, or in the flattened array (None); the first of equal ones.
 
     Where there is a NaN, the position of the first one. The result does not have the axis, or has it with size 1 if
-    `keepdims` is true. The shape and dtype of the argument are any. The derivative is zero. Raises `SpaceError` where there
+    `keepdims` is true. The dtype is int64, for any dtype of the argument. The derivative is zero. Raises `SpaceError` where there
     is nothing to choose from or the axis is missing, `ArgumentError` for an axis that is no integer.
 
     >>> import catad as ct, numpy as np
@@ -187,7 +187,7 @@ def argmax(axis: int | None = None, keepdims: bool = False) -> D:
 def argmin(axis: int | None = None, keepdims: bool = False) -> D:
     """The position (int64) of the least entry along an axis, or in the flattened array (None); the first of equal ones.
 
-    NaN, shapes, dtypes and errors as `ct.argmax`.
+    NaN, shapes, dtypes, derivative and errors as `ct.argmax`.
 
     >>> import catad as ct, numpy as np
     >>> ct.argmin()(np.array([[1.0, 3.0], [0.0, 0.0]]))

@@ -93,5 +93,5 @@ def generate(shape: int | Sequence[int], fn: Callable[..., Any]) -> D:
         raise errors.ArgumentError(errors.bad_shape(shape))
     function = scalar.read(fn)
     if function.arity != len(shape):
-        raise errors.SpaceError(errors.wrong_parameter_count(function.arity, len(shape), None, fn))
+        raise errors.SpaceError(errors.wrong_index_count(function.arity, len(shape), fn))
     return Generate(shape, function)

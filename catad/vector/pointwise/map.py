@@ -277,8 +277,9 @@ def map(fn: Callable[..., Any]) -> D:
     `fn` is a plain Python function of scalars (or of tuples of scalars), read by its source; its parameters take the factors
     of the domain, arrays that broadcast together. A function that returns a tuple gives a product.
 
-    Shapes follow NumPy's broadcasting, dtypes NEP 50. Raises `ScalarError` (file, line and column) where the function can
-    not be read, `SpaceError` where the arrays do not broadcast.
+    Shapes follow NumPy's broadcasting, dtypes NEP 50. Derivatives of any order are those of the expressions of the function, so
+    the Jacobian by an array is a diagonal. Raises `ScalarError` (file, line and column) where the function cannot be read,
+    `SpaceError` where the arrays do not broadcast.
 
     >>> import catad as ct, numpy as np
     >>> relu = ct.map(lambda x: x if x > 0 else 0.0)

@@ -127,8 +127,10 @@ class Times(Leafwise):
 def times(number: Any) -> D:
     """Multiplication of every leaf by a number; `2.0 * f` is `f >> times(2.0)`.
 
-    Shapes stay. Dtypes by NEP 50: a Python number is weak, a NumPy scalar has its own. Raises `SpaceError` for an argument
-    that is no number. A complex number multiplies as NumPy's: `ct.map` of a product.
+    A complex number multiplies as NumPy's: `ct.map` of a product.
+
+    Shapes stay. Dtypes by NEP 50: a Python number is weak, a NumPy scalar has its own. The Jacobian is the number, on the
+    diagonal. Raises `SpaceError` for an argument that is no number.
 
     >>> import catad as ct
     >>> ct.times(2.0)(1.0, 3.0)

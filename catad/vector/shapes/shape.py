@@ -294,6 +294,12 @@ def pad(before: int, after: int, value: float = 0.0, axis: int = 0) -> D:
     return OneArray(pad, lay, before=before, after=after, value=value, axis=axis)
 
 
+def _are_joined(spaces: Sequence[Tensor], at: int) -> bool:
+    """Whether arrays have all sizes in common but that along an axis."""
+    first, *rest = [(space.ndim, space.shape[:at], space.shape[at + 1 :]) for space in spaces]
+    return at < first[0] and all(one == first for one in rest)
+
+
 @box
 class Concatenate(AlongAxis):
     """Several arrays after each other along one axis. Jacobian: a row of pads, which tile the result."""
@@ -307,12 +313,9 @@ class Concatenate(AlongAxis):
         return self.count
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        at = self.axis
-        first = ins[0]
-        for space in ins:
-            same = space.ndim == first.ndim and space.shape[:at] == first.shape[:at]
-            if not same or at >= first.ndim or space.shape[at + 1 :] != first.shape[at + 1 :]:
-                raise errors.SpaceError(errors.cannot_concatenate(ins, at, self))
+        at, first = self.axis, ins[0]
+        if not _are_joined(ins, at):
+            raise errors.SpaceError(errors.cannot_concatenate(ins, at, self))
         length = math.fsum(space.shape[at] for space in ins)
         dtype = np.result_type(*[space.dtype for space in ins])
         return (Tensor((*first.shape[:at], int(length), *first.shape[at + 1 :]), dtype),)
@@ -356,8 +359,11 @@ def _joined(new: bool) -> Lay:
         at = axis + ndim if axis < 0 else axis
         if not 0 <= at < ndim:
             raise errors.SpaceError(errors.bad_axis(axis, leaves[0].space, term))
+        given = tuple([w.space for w in leaves])
         if new:
             leaves = [reshaped(b, w, (*w.shape[:at], 1, *w.shape[at:])) for w in leaves]
+        if not _are_joined([w.space for w in leaves], at):
+            raise errors.SpaceError(errors.cannot_concatenate(given, at, term))
         return b.add(Concatenate(at, len(leaves)), *leaves)[0]
 
     return lay
@@ -382,8 +388,8 @@ def concatenate(axis: int = 0) -> D:
 def stack(axis: int = 0) -> D:
     """The leaves of a product, all of one shape, along a new axis.
 
-    Shapes: k arrays (...) to (..., k, ...), k at `axis`. Dtype: the common one by NEP 50. Raises `SpaceError` where shapes
-    differ or the axis is out of range, `ArgumentError` for an axis that is no integer.
+    Shapes: k arrays (...) to (..., k, ...), k at `axis`. Dtype: the common one by NEP 50. Its transpose takes the slices
+    apart. Raises `SpaceError` where shapes differ or the axis is out of range, `ArgumentError` for an axis that is no integer.
 
     >>> import catad as ct
     >>> ct.stack()(1.0, 2.0)

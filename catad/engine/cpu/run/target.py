@@ -101,7 +101,7 @@ def available() -> bool:
     """
     why = missing()
     if why is not None:
-        notice("no llvm", errors.no_llvm(why), stacklevel=3)
+        notice("no llvm", errors.no_llvm(why))
     return why is None
 
 

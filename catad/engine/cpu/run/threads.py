@@ -111,7 +111,7 @@ def _of_the_environment() -> int:
     if said.isdecimal() and int(said) >= 1:
         return int(said)
     if said:
-        notice("CATAD_NUM_THREADS", errors.bad_thread_variable(said), stacklevel=4)
+        notice("CATAD_NUM_THREADS", errors.bad_thread_variable(said))
     outer = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()  # of nested levels: the outermost
     if outer.isdecimal() and int(outer) >= 1:
         return int(outer)

@@ -121,7 +121,7 @@ class Whole(CompiledFunction):
         """Tell the open profiles what the passes took."""
         for k, (one, begin, end) in enumerate(zip(self.passes, ticks, ticks[1:], strict=False)):
             codes = [*one.own] if k else [self.code, *one.own]
-            profile.record(one.name, [code.seconds for code in codes], end - begin, one.nbytes)
+            profile.record(one.name, [code.seconds for code in codes], end - begin, one.nbytes, start=begin)
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:
         made = self.made_of(arrays)

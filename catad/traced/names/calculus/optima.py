@@ -60,8 +60,8 @@ def _first(fun: Any, jac: Any) -> Any:
     return upward.function_term(first) if jac is True else fun
 
 
-def _vector(x0: Any) -> Any:
-    x = np.ravel(np.asarray(x0))
+def _vector(driver: Any, x0: Any) -> Any:
+    x = driver.call(np.ravel, driver.call(np.asarray, x0))
     return x if x.dtype.kind == "f" else x.astype(np.float64)
 
 
@@ -83,7 +83,7 @@ def root(
     f, given = _first(fun, jac), _tuple(args)
     way = "krylov" if method.lower() in WITHOUT_MATRIX else "newton"
     solver = upward.root(f, method=way, rtol=tol, max_steps=_steps(options, "maxiter", "maxfev", otherwise=300))
-    x = solver(_vector(x0), *given)
+    x = solver(_vector(driver, x0), *given)
     return Found(x=x, fun=driver.call(f, x, *given))
 
 
@@ -92,7 +92,7 @@ def fsolve(
     xtol: float = 1.49012e-08, maxfev: int = 0, **others: Any,
 ) -> Any:  # fmt: skip
     _without("fsolve", full_output=bool(full_output))
-    return upward.root(func, rtol=min(xtol, 1e-10), max_steps=maxfev or 300)(_vector(x0), *_tuple(args))
+    return upward.root(func, rtol=min(xtol, 1e-10), max_steps=maxfev or 300)(_vector(driver, x0), *_tuple(args))
 
 
 def newton(
@@ -162,7 +162,7 @@ def minimize(
     _without("minimize", bounds=bounds, constraints=tuple(constraints) or None, callback=callback)
     f, given = _first(fun, jac), _tuple(args)
     way = MINIMA.get("bfgs" if method is None else str(method).lower(), "bfgs")
-    x = upward.minimize(f, method=way, max_steps=_steps(options, "maxiter", otherwise=1000))(_vector(x0), *given)
+    x = upward.minimize(f, method=way, max_steps=_steps(options, "maxiter", otherwise=1000))(_vector(driver, x0), *given)
     return Found(x=x, fun=driver.call(f, x, *given), status=0)
 
 
@@ -175,7 +175,7 @@ def least_squares(
     """To rounding, whatever the tolerances are."""
     _without("least_squares", bounds=bounds, loss=None if loss == "linear" else loss, kwargs=kwargs or None, **others)
     given = _tuple(args)
-    x = upward.least_squares(fun, max_steps=max_nfev or 200)(_vector(x0), *given)
+    x = upward.least_squares(fun, max_steps=max_nfev or 200)(_vector(driver, x0), *given)
     residuals = driver.call(fun, x, *given)
     return Found(x=x, fun=residuals, cost=0.5 * np.sum(residuals**2))
 
