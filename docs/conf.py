@@ -41,7 +41,7 @@ html_theme_options = {
     "show_toc_level": 2,
     "header_links_before_dropdown": 6,
     "navbar_end": ["theme-switcher", "repository"],
-    "secondary_sidebar_items": {"**": ["page-toc", "edit-page", "sourcelink"], "index": []},
+    "secondary_sidebar_items": {"**": ["page-toc", "edit-page", "sourcelink"], "index": [], "_generated/gallery/*": []},
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],
 }

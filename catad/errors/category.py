@@ -459,3 +459,12 @@ def opaque_derivative(fn: object) -> str:
         given=defined(fn),
         do="write it with operations of catad (x * x, ct.exp(x)), so that it can be traced",
     )
+
+
+def mapping_of_no_dict(kind: type, error: Exception) -> str:
+    return text(
+        "a mapping among the arguments cannot be made of a dict, as its gradient would have to be",
+        given=f"a {kind.__name__}: {kind.__name__}(dict) raises {type(error).__name__}, {error}",
+        expected="a dict, or a class that takes one",
+        do="give dict(x); that of np.load(file) holds the arrays of the file",
+    )

@@ -380,11 +380,13 @@ def captured_changed(name: str) -> str:
     )
 
 
-def function_without_name(fn: Any) -> str:
+def function_without_name(fn: Any, in_programs: bool) -> str:
+    program = "pickle the program instead: f.at(*arguments) has no Python function in it"
+    by_name = "define it with `def` at the top level of a module"
     return text(
         "a function that has no name in its module cannot be pickled",
         given=defined(fn),
-        do="pickle the program instead: f.at(*arguments) has no Python function in it",
+        do=f"{by_name}, or use cloudpickle" if in_programs else program,
     )
 
 

@@ -6,11 +6,14 @@ from typing import Any
 
 from catad import errors
 from catad.category.spaces import Product, Space, Tensor, Value, space_of, tangent_space
-from catad.values.arrays import as_array, as_number, is_weak
+from catad.values.arrays import as_array, as_number, counted_in, is_weak
 
 
 def tangent_leaves(value: Value, space: Space, xp: Any, what: str) -> list[Any]:
-    """The floating leaves of a tangent or cotangent; for an integer leaf `()`, None or zeros may stand, and nothing else."""
+    """The floating leaves of a tangent or cotangent; for an integer leaf `()`, None or zeros may stand, and nothing else.
+
+    Integers stand for floats, as SciPy's solvers give them.
+    """
     out: list[Any] = []
     stack: list[tuple[Any, Space]] = [(value, space)]
     while stack:
@@ -21,7 +24,7 @@ def tangent_leaves(value: Value, space: Space, xp: Any, what: str) -> list[Any]:
                 stack.extend(zip(reversed(v), reversed(s.factors), strict=True))
         elif isinstance(s, Tensor) and s.is_float:
             if not isinstance(v, tuple) and v is not None:
-                v = as_number(xp, v, s.dtype) if is_weak(v) else as_array(v)
+                v = as_number(xp, v, s.dtype) if is_weak(v) else counted_in(as_array(v), s.dtype)
             fits = getattr(v, "shape", None) == s.shape and v.dtype == s.dtype
             out.append(v)
         else:

@@ -26,7 +26,18 @@ from catad.linear.matrix.operator import Operator
 from catad.linear.matrix.repeated_todense import Expected
 from catad.linear.products import Shared, multiply, operations
 from catad.linear.structure import Structure, apart, of_part
-from catad.values.arrays import Array, as_array, as_number, common_module, in_blocks, is_stand_in, is_weak, kept, sealed
+from catad.values.arrays import (
+    Array,
+    as_array,
+    as_number,
+    common_module,
+    counted_in,
+    in_blocks,
+    is_stand_in,
+    is_weak,
+    kept,
+    sealed,
+)
 from catad.values.dask_collection import HoldsArrays
 from catad.values.trees import Tree
 
@@ -136,7 +147,7 @@ class LinearMap(Operator, HoldsArrays):
         spaces = self.dom.leaves
         if len(leaves) != len(spaces):
             return None
-        given = [leaf if is_weak(leaf) else as_array(leaf) for leaf in leaves]
+        given = [x if is_weak(x) else counted_in(as_array(x), s.dtype) for x, s in zip(leaves, spaces, strict=True)]
         xp = common_module([leaf for leaf in given if not is_weak(leaf)] or self.slots)
         made = [as_number(xp, leaf, s.dtype) if is_weak(leaf) else leaf for leaf, s in zip(given, spaces, strict=True)]
         fits = all(leaf.dtype == s.dtype and leaf.shape == s.shape for leaf, s in zip(made, spaces, strict=True))

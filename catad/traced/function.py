@@ -18,6 +18,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from catad import errors, upward
+from catad.category.pickling import Reference
 from catad.category.spaces import Product, Space, of_parts, rebuild
 from catad.category.terms import D
 from catad.category.wiring import share
@@ -29,7 +30,6 @@ from catad.traced.captured import Captured, bytes_around, outside, reads
 from catad.traced.control.decisions import give_up_merging, on_a_path
 from catad.traced.control.explore import Path, explored
 from catad.traced.open_terms import Open, measuring
-from catad.traced.pickling import Reference
 from catad.traced.programs.program import Notes, Program
 from catad.traced.recorder import Findings, Restart, Trace, Var, the_trace, tracing
 from catad.traced.rewriting.rewrite import rewritten

@@ -116,6 +116,16 @@ def as_array(thing: Any) -> Array:
     raise errors.SpaceError(errors.not_a_value(thing))
 
 
+def counted_in(array: Array, dtype: np.dtype[Any]) -> Array:
+    """Integers and booleans as floats of a dtype that NumPy converts them to safely; every other array as it is.
+
+    >>> counted_in(np.array([1, 0]), np.dtype(float)), counted_in(np.array([1, 0]), np.dtype("float32")).dtype
+    (array([1., 0.]), dtype('int64'))
+    """
+    given = getattr(array, "dtype", dtype)
+    return array.astype(dtype) if given.kind in "biu" and dtype.kind in "fc" and np.can_cast(given, dtype) else array
+
+
 def weak_dtype(number: float, beside: Sequence[np.dtype[Any]]) -> np.dtype[Any]:
     """The dtype that a Python number takes beside arrays of these dtypes (NEP 50): that of the arrays of its kind or a wider one.
 

@@ -290,7 +290,12 @@ def put_together(kind: type, keys: tuple[Any, ...], parts: list[Any]) -> Any:
     if issubclass(kind, Mapping):
         found = dict(zip(keys, parts, strict=True))
         made = {key: found[key] for key in getattr(keys, "order", keys)}
-        return made if kind is dict else kind(None, made) if issubclass(kind, defaultdict) else kind(made)  # type: ignore[call-arg]
+        if kind is dict:
+            return made
+        try:
+            return kind(None, made) if issubclass(kind, defaultdict) else kind(made)  # type: ignore[call-arg]
+        except TypeError as error:
+            raise errors.SpaceError(errors.mapping_of_no_dict(kind, error)) from None
     made_ = object.__new__(kind)
     for key, part in zip(keys, parts, strict=True):
         object.__setattr__(made_, key, part)

@@ -18,6 +18,7 @@ import numpy as np
 
 from catad import errors, scalar
 from catad.category.boxes import Primitive, box
+from catad.category.pickling import Reference
 from catad.category.spaces import Space, Tensor, as_leaves, flatten, rebuild, space_like, tangent_space
 from catad.category.terms import D
 from catad.category.wiring import share
@@ -28,7 +29,7 @@ from catad.linear.families.matrix_free import Batched
 from catad.linear.map import LinearMap
 from catad.linear.structure import Rule, Structure
 from catad.values.arrays import array_module, asarray, common_module, in_blocks
-from catad.values.frozen_functions import Frozen
+from catad.values.frozen_functions import Frozen, sending
 from catad.vector.derivative_carriers import PassedOn
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ class ByHand(D):
         return space_like(y, [Tensor(leaf.shape, leaf.dtype) for leaf in as_leaves(y)]), linear
 
     def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
-        return ByHand, (self.frozen.pickled, None if self._stated is None else self._stated.pickled, self._chunks)
+        return ByHand, (_recorded(self.frozen), None if self._stated is None else _recorded(self._stated), self._chunks)
 
     def _check(self, linear: LinearMap, dom: Space, cod: Space) -> None:
         want = (tangent_space(dom).leaves, tangent_space(cod).leaves)
@@ -220,6 +221,12 @@ class ByHand(D):
         texts = [name(f, getattr(f, "__name__", "fn")) for f in given]
         said = "" if self._chunks is None else f", chunks={self._chunks!r}"
         return f"ct.D({', spaces='.join(texts)}{said})"
+
+
+def _recorded(frozen: Frozen) -> Any:
+    """A function in a record: a plain one by its name, which may mean the morphism by now, as below `@ct.D`."""
+    fn = frozen.pickled
+    return Reference(fn, in_programs=True) if isinstance(fn, FunctionType) and not sending.get() else fn
 
 
 def by_hand(fn: Any = None, spaces: Any = None, chunks: Any = None) -> D:

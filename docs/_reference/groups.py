@@ -32,7 +32,7 @@ GROUPS = (
         "programs",
         "Functions and programs",
         "How a Python function becomes a program that can be differentiated, and how one finds out what it does.",
-        "function vmap map D wire debug_nans debug_print unrolled",
+        "function vmap map D wire debug_nans debug_print progress unrolled",
     ),
     _group(
         "composition",

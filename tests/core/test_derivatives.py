@@ -168,6 +168,23 @@ def test_primals_and_cotangents_are_nested_as_in_jax() -> None:
     assert value == np.sum(a * a * b) and np.array_equal(db, a * a)
 
 
+def test_integers_stand_for_tangents_and_cotangents_of_floats_that_have_them_all() -> None:
+    """SciPy asks a Hessian-vector product for its dtype with a vector of int8."""
+    f, x, v = ct.sin >> ct.square, np.linspace(0.1, 1.0, 4), np.array([1, 0, -2, 3])
+    _, pullback = ct.vjp(f, x)
+    _, L = ct.linearize(f, x)
+    for kind in (np.int8, np.int64, np.uint8, bool):
+        given = v.astype(kind)
+        assert np.array_equal(ct.jvp(f, (x,), (given,))[1], ct.jvp(f, (x,), (given.astype(float),))[1])
+        assert np.array_equal(pullback(given)[0], pullback(given.astype(float))[0])
+        assert np.array_equal(L(given), L(given.astype(float))) and L(given).dtype == np.float64
+    small = x.astype(np.float32)
+    assert ct.jvp(f, (small,), (v.astype(np.int8),))[1].dtype == np.float32
+    for call in (lambda v: ct.jvp(f, (small,), (v,)), ct.vjp(f, small)[1], ct.linearize(f, small)[1]):
+        with pytest.raises(ct.SpaceError):
+            call(v)  # float32 has not all of int64
+
+
 def test_integers_have_unit_tangents() -> None:
     x, i = np.array([1.0, 2.0, 3.0]), np.array([2, 0])
     f = ct.gather

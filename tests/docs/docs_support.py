@@ -8,8 +8,11 @@ from __future__ import annotations
 import doctest
 import linecache
 import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
 from catad.errors import notices
@@ -52,10 +55,21 @@ def compiled(block: Block, name: str) -> CodeType:
     return compile(text, file, "exec", dont_inherit=True)
 
 
-def run(source: str, name: str) -> int:
+@contextmanager
+def prompt() -> Iterator[dict[str, Any]]:
+    """The names of a main module like that of a prompt: `pickle` and processes find there what is defined in it."""
+    before, main = sys.modules["__main__"], ModuleType("__main__")
+    sys.modules["__main__"] = main
+    try:
+        yield vars(main)
+    finally:
+        sys.modules["__main__"] = before
+
+
+def run(source: str, name: str, names: dict[str, Any] | None = None) -> int:
     """Run the Python blocks of a Markdown text and return how many there were; raises where one fails."""
-    namespace: dict[str, Any] = {"__name__": "document"}
     notices.forget()  # what another page has met is a notice on this one again
+    namespace: dict[str, Any] = {"__name__": "document"} if names is None else names
     done = 0
     for block in blocks(source):
         if block.language != "python":

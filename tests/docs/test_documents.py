@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from docs_support import FENCE, ROOT, blocks, compiled, documents, run
+from docs_support import FENCE, ROOT, blocks, compiled, documents, prompt, run
 
 COMMANDS = [
     "python3 -m venv .venv && .venv/bin/pip install '.[examples]' && .venv/bin/python examples/quickstart.py",
@@ -24,9 +24,31 @@ def _page(path: Path) -> Any:
     return pytest.param(path, marks=pytest.mark.numpy_only if path.name in NUMPY_ONLY else (), id=path.name)
 
 
+NEEDS = {  # a page runs where these are installed
+    "coming-from-autograd.md": ("autograd",),
+    "coming-from-pytorch.md": ("torch",),
+    "how-to/jax.md": ("jax",),
+    "how-to/pandas.md": ("pandas",),
+    "how-to/processes.md": ("joblib",),
+    "how-to/pytorch.md": ("torch",),
+    "how-to/scikit-learn.md": ("sklearn",),
+}
+
+
 @pytest.mark.parametrize("path", [_page(path) for path in documents() if path.parent.name != "errors"])
 def test_blocks_run(path: Path) -> None:
-    run(path.read_text(encoding="utf-8"), str(path))
+    within = path.relative_to(ROOT / "docs").as_posix() if path.is_relative_to(ROOT / "docs") else path.name
+    for library in NEEDS.get(within, ()):
+        pytest.importorskip(library)
+    if path.parent.name != "how-to":
+        run(path.read_text(encoding="utf-8"), str(path))
+        return
+    with prompt() as names:  # pages that are pasted at one
+        run(path.read_text(encoding="utf-8"), str(path), names)
+
+
+def test_the_pages_that_need_a_library_are_there() -> None:
+    assert all((ROOT / "docs" / page).exists() for page in NEEDS)
 
 
 def test_the_tutorial_builds_the_core_in_few_lines() -> None:

@@ -60,3 +60,29 @@ def test_what_scipy_says_and_what_is_refused():
             ct.function(wrong)(1.2)
     with pytest.raises(ct.ConvergenceError):
         ct.function(lambda k: optimize.newton(lambda x: x * x + k, 1.0))(1.2)
+
+
+def banana(x):
+    return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+
+
+def product(x, v):
+    return ct.hvp(banana, (x,), (v,))
+
+
+OPTIONS = {
+    "BFGS": {},
+    "L-BFGS-B": {"bounds": [(-2, 2)] * 5},
+    "SLSQP": {"constraints": {"type": "ineq", "fun": lambda x: 9 - x @ x, "jac": ct.grad(lambda x: 9 - x @ x)}},
+    "trust-exact": {"hess": ct.hessian(banana)},
+    "trust-krylov": {"hessp": product},
+    "trust-ncg": {"hess": ct.hessian(banana)},
+    "Newton-CG": {"hess": lambda x: ct.hessian(banana)(x).as_linear_operator()},
+    "trust-constr": {"hessp": product},
+}
+
+
+@pytest.mark.parametrize("method", OPTIONS)
+def test_the_searches_of_scipy_take_derivatives_by_catad(method):
+    found = optimize.minimize(ct.value_and_grad(banana), np.full(5, 0.5), jac=True, method=method, **OPTIONS[method])
+    assert found.success and np.abs(found.x - 1).max() < 2e-3

@@ -74,6 +74,36 @@ def test_a_function_without_a_name_says_what_to_pickle(f: Any) -> None:
     assert pickle.loads(pickle.dumps(p)) == p
 
 
+def _doubled(x: Any) -> Any:
+    return x * 2.0, ct.scale(2.0 + 0.0 * x)
+
+
+@ct.D
+def tripled(x: Any) -> Any:
+    return x * 3.0, ct.scale(3.0 + 0.0 * x)
+
+
+@pytest.mark.parametrize("f", [tripled, ct.D(_doubled), ct.function(lambda x: tripled(x) + 1).at(ct.f64[3]), tripled >> ct.sum()])
+def test_a_derivative_by_hand_is_pickled_by_its_name(f: Any) -> None:
+    again = pickle.loads(pickle.dumps(f))
+    assert again == f and np.array_equal(again(np.ones(3)), f(np.ones(3)))
+
+
+def test_a_derivative_by_hand_without_a_name_says_so() -> None:
+    with pytest.raises(ct.ArgumentError, match="cloudpickle"):
+        pickle.dumps(ct.D(lambda x: (x, ct.scale(1.0 + 0.0 * x))))
+
+
+def test_weights_are_loaded_as_a_dict(tmp_path: Any) -> None:
+    file = tmp_path / "weights.npz"
+    np.savez(file, w=np.arange(3.0))
+    total = ct.grad(lambda p: np.sum(p["w"] ** 2))
+    with np.load(file) as weights:
+        assert np.array_equal(total(dict(weights))["w"], [0.0, 2.0, 4.0])
+        with pytest.raises(ct.SpaceError, match=r"dict\(x\)"):
+            total(weights)
+
+
 def test_a_name_that_means_another_function_by_now_is_an_error() -> None:
     made = module("def f(x):\n    return x\n")
     f = ct.function(made.f)
@@ -106,3 +136,18 @@ def test_cloudpickle_takes_functions_by_value() -> None:
         assert np.array_equal(pickle.loads(cloudpickle.dumps(f))(X), f(X))
     p = local().at(X)
     assert pickle.loads(cloudpickle.dumps(p)) == p
+
+
+def test_joblib_takes_functions_of_a_prompt_and_lambdas() -> None:
+    """The first that it pickles, too: its pickler copies the table of cloudpickle before it begins."""
+    pytest.importorskip("joblib")
+    code = (
+        "import joblib, numpy as np, catad as ct\n"
+        "def total(x):\n    return np.sum(x**2)\n"
+        "@ct.D\ndef doubled(x):\n    return 2.0 * x, ct.scale(2.0 + 0.0 * x)\n"
+        "for f in (ct.grad(lambda x: np.sum(x**2)), ct.grad(total), doubled):\n"
+        "    print(joblib.Parallel(2)(joblib.delayed(f)(np.full(2, k)) for k in (1.0, 2.0)))\n"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=120, text=True)
+    assert out.returncode == 0, out.stderr
+    assert out.stdout == "[array([2., 2.]), array([4., 4.])]\n" * 3
