@@ -21,6 +21,8 @@ suppress_warnings = ["toc.not_readable"]  # the navigation names pages that are 
 logging.getLogger("sphinx.sphinx.directives.other").addFilter(lambda record: "match any documents" not in record.msg)
 myst_heading_anchors = 4
 nitpicky = True
+maximum_signature_line_length = 88
+toc_object_entries_show_parents = "hide"
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
