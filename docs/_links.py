@@ -1,8 +1,8 @@
 """Pages for files outside docs/, and links that work on a code host and in the site alike.
 
 `README.md`, `CONTRIBUTING.md` and the other pages of the root become pages in `docs/_generated/project/`, and every program of
-`examples/` one in `docs/_generated/examples/`. A link to such a file becomes a link to its page. A page says in its metadata from
-which file it was made (`origin`), and its links and pictures are relative to that file.
+`examples/` one in `docs/_generated/examples/`. A link to such a file becomes a link to its page. The links and pictures of the page
+are relative to the file. Other generated pages may name the file that a reader would edit as `origin` in their metadata.
 
 The address of the repository is `Repository` in `[project.urls]` of pyproject.toml, and nowhere else. The links "edit this page"
 need it, and are left out without it. Links to files without a page lead there too, and without it they download the file.
@@ -49,12 +49,14 @@ def address(app: Sphinx, path: str, *, edit: bool = False) -> str:
     return f"{base}/{places.get(urlsplit(base).netloc, usual)}/{path}" if base else ""
 
 
-def origin(app: Sphinx, docname: str) -> str:
-    """The file from which a page is made, relative to the root of the repository; a generated page may have none."""
-    if said := app.env.metadata[docname].get("origin"):
-        return str(said)
-    program = docname.replace("_generated/gallery", "docs/gallery") + ".py"
-    return program if (app.srcdir.parent / program).is_file() else os.path.relpath(app.env.doc2path(docname), app.srcdir.parent)
+def file_of(app: Sphinx, docname: str) -> str:
+    """The file from which a page is made, relative to the root of the repository, or nothing where its name does not say."""
+    for start, place in sorted(PLACES.items(), key=lambda item: -len(item[1])):
+        for suffix in (".md", ".py"):
+            path = start + docname.removeprefix(place) + suffix
+            if docname.startswith(place) and (app.srcdir.parent / path).is_file():
+                return path
+    return ""
 
 
 def page_of(app: Sphinx, path: str) -> str | None:
@@ -72,10 +74,11 @@ class Outside(SphinxTransform):
 
     def apply(self, **kwargs: Any) -> None:
         docname = self.env.docname
-        folder = posixpath.dirname(origin(self.app, docname))
-        here = posixpath.join("docs", posixpath.dirname(docname))
+        here = posixpath.dirname(f"docs/{docname}")
+        file = file_of(self.app, docname)
+        folder = posixpath.dirname(file) if file else here
         for image in list(self.document.findall(nodes.image)):
-            if "://" not in image["uri"] and "origin" in self.env.metadata[docname]:
+            if "://" not in image["uri"] and folder != here:
                 image["uri"] = posixpath.relpath(posixpath.join(folder, image["uri"]), here)
         for kind in (addnodes.pending_xref, addnodes.download_reference):
             for node in list(self.document.findall(kind)):
@@ -131,7 +134,7 @@ def example(file: Path, root: Path) -> str:
     if file.parent == root / "examples" and (root / picture).is_file():
         shown = f"![what {file.name} draws]({posixpath.relpath(picture, posixpath.dirname(path))})\n\n"
     return (
-        f"---\norigin: {path}\n---\n# {file.name}\n\n{says(file)}\n\n{{download}}`{path} <{place}>`\n\n"
+        f"# {file.name}\n\n{says(file)}\n\n{{download}}`{path} <{place}>`\n\n"
         f"{shown}```{{literalinclude}} {place}\n:language: python\n```\n"
     )
 
@@ -147,10 +150,7 @@ def listed(title: str, text: str, folder: Path, *entries: str) -> str:
 def generate(app: Sphinx) -> None:
     """Write the pages of the files outside docs/, and remove those of files that are gone."""
     root, out = app.srcdir.parent, app.srcdir
-    written = {
-        write(out / PROJECT / file.name, f"---\norigin: {file.name}\n---\n{file.read_text(encoding='utf-8')}")
-        for file in root.glob("*.md")
-    }
+    written = {write(out / PROJECT / file.name, file.read_text(encoding="utf-8")) for file in root.glob("*.md")}
     programs = root / "examples"
     for file in programs.rglob("*.py"):
         place = (out / EXAMPLES / file.relative_to(programs)).with_suffix(".md")
@@ -166,7 +166,7 @@ def generate(app: Sphinx) -> None:
 
 def page_links(app: Sphinx, pagename: str, _template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
     """Give a page the address of the repository, and that where its own file is edited."""
-    path = origin(app, pagename) if doctree is not None else ""
+    path = file_of(app, pagename) or str(app.env.metadata[pagename].get("origin", "")) if doctree is not None else ""
     context["repository"] = app.config.catad_repository
     context["edit_url"] = address(app, path, edit=True) if path and not path.startswith("docs/_generated/") else ""
 
