@@ -7,6 +7,7 @@ import catad
 
 FOLDER = Path(__file__).parent
 sys.path.insert(0, str(FOLDER))  # the modules of this folder that begin with an underscore
+from _gallery import pages as gallery_pages  # noqa: E402
 from _links import addresses  # noqa: E402
 
 project = "catad"
@@ -39,7 +40,7 @@ html_theme_options = {
     "show_toc_level": 2,
     "header_links_before_dropdown": 6,
     "navbar_end": ["theme-switcher", "repository"],
-    "secondary_sidebar_items": {"**": ["page-toc", "edit-page", "sourcelink"], "index": [], "_generated/gallery/*": []},
+    "secondary_sidebar_items": {"**": ["page-toc", "edit-page", "sourcelink"], "index": [], **dict.fromkeys(gallery_pages(), [])},
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],
 }
