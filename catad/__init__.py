@@ -1,8 +1,8 @@
 """catad: automatic differentiation by composing differentiable functions.
 
 This module has the public names, and nothing else; each is loaded when it is first used. `catad.linear` has constructors of
-linear maps, `catad.primitive` the tools for new primitives, `catad.testing` laws and checkers. `dir(catad)` lists it, and `help`
-of each name says shapes, dtypes, derivative and errors.
+linear maps, `catad.primitive` the tools for new primitives, `catad.testing` laws and checkers, `catad.info` what is installed.
+`dir(catad)` lists it, and `help` of each name says shapes, dtypes, derivative and errors.
 
 >>> import catad as ct, numpy as np
 >>> ct.value_and_grad(ct.square >> ct.sum())(np.array([1.0, 2.0]))
@@ -18,6 +18,7 @@ from catad.version import __version__ as __version__
 if TYPE_CHECKING:
     from catad import engine as engine
     from catad import fft as fft
+    from catad import info as info
     from catad import linalg as linalg
     from catad import linear as linear
     from catad import primitive as primitive
@@ -292,6 +293,6 @@ if TYPE_CHECKING:
     from catad.vector.shapes.stencil import stencil as stencil
     from catad.vector.stop_gradient import stop_gradient as stop_gradient
 
-_first_use(__name__, beside=("testing", "__version__"))
+_first_use(__name__, beside=("info", "testing", "__version__"))
 
 _register()

@@ -90,7 +90,7 @@ def settings() -> dict[str, Any]:
         "gallery_dirs": [OUT],
         "image_scrapers": ("matplotlib", f"{here}.picture"),
         "image_srcset": ["2x"],
-        "matplotlib_animations": (True, "jshtml"),
+        "min_reported_time": 3600,  # a page says nothing about the speed of the machine that built it
         "parallel": importlib.util.find_spec("joblib") is not None,
         "remove_config_comments": True,
         "reset_modules": (f"{here}.styled",),

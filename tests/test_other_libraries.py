@@ -69,6 +69,10 @@ class TestJax:
         many = np.arange(12, dtype=np.float32).reshape(4, 3)
         assert np.array_equal(jax.vmap(jax.grad(f))(many), 2 * many)
 
+    def test_complex_results_are_refused(self) -> None:
+        with pytest.raises(ct.SpaceError, match=r"y\.real"):
+            catad.jax.as_function(lambda x: np.exp(1j * x))(X)
+
     def test_sixty_four_bits_are_refused_where_jax_has_none(self) -> None:
         if self.jax.config.jax_enable_x64:
             pytest.skip("JAX has 64 bits here")
@@ -135,6 +139,15 @@ class TestTorch:
         y = np.arange(3.0)
         assert catad.interop.torch._tensor(torch, y).data_ptr() == y.ctypes.data
 
+    def test_tensors_of_results_have_their_own_memory_where_pytorch_needs_it(self) -> None:
+        torch = self.torch
+        for f in (np.cumsum, lambda x: x[::-1], lambda x: np.broadcast_to(x[0], (3,)), lambda x: np.ones(2) + 0.0 * x[0]):
+            x = torch.linspace(0.0, 1.0, 3, dtype=torch.float64, requires_grad=True)
+            for _ in range(2):  # adds to x.grad in place
+                catad.torch.as_function(f)(x).sum().backward()
+            (want,) = ct.vjp(f, np.linspace(0.0, 1.0, 3))[1](np.ones(len(f(np.zeros(3)))))
+            assert np.array_equal(x.grad.numpy(), 2 * want)
+
     def test_integers_have_no_gradient_and_views_are_read(self) -> None:
         torch = self.torch
         x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
@@ -162,9 +175,12 @@ class TestTorch:
         for refused in (torch.ones(3, dtype=torch.bfloat16), torch.eye(3).to_sparse(), torch.ones(3, device="meta")):
             with pytest.raises(ct.SpaceError, match="no plain array"):
                 twice(refused)
-        for refused in (torch.ones(3, dtype=torch.float16), torch.ones(3, dtype=torch.complex64).conj()):
-            with pytest.raises(ct.SpaceError, match="a space holds"):
-                twice(refused)
+        with pytest.raises(ct.SpaceError, match="a space holds"):
+            twice(torch.ones(3, dtype=torch.float16))
+        with pytest.raises(ct.SpaceError, match="complex numbers"):
+            twice(torch.ones(3, dtype=torch.complex64).conj())
+        with pytest.raises(ct.SpaceError, match=r"y\.real"):
+            catad.torch.as_function(lambda x: np.exp(1j * x))(torch.ones(3))
 
     def test_gradients_of_views_that_repeat(self) -> None:
         torch = self.torch

@@ -87,7 +87,6 @@ _RULES: dict[str, list[str]] = {
     "catad-small": [".catad-small{font-size:10px}"],
     "catad-text": [".catad-text{font-size:12px}"],
     "catad-middle": [".catad-middle{text-anchor:middle}"],
-    "catad-end-of-text": [".catad-end-of-text{text-anchor:end}"],
     "catad-wires": [f".catad-wires{{fill:none;{_pair('stroke', WIRE)}stroke-width:1.5;stroke-linecap:round}}"],
     "catad-dots": [f".catad-dots{{{_pair('fill', WIRE)}{_pair('stroke', WIRE)}}}"],
     "catad-unread": [f".catad-unread{{{_pair('fill', GROUND)}stroke-width:1.5}}"],

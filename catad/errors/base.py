@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from catad.errors.places import called, excerpt, shown
+from catad.errors.places import called, excerpt, of_user, shown
 
 
 class CatadError(Exception):
@@ -41,8 +41,8 @@ class CatadError(Exception):
 
     def __init__(self, *args: object) -> None:
         super().__init__(*args)
-        place = called()
-        self.called = shown(place)  # file and line of the call, in the first frame outside this package
+        place = of_user() or called()
+        self.called = shown(place)  # file and line of the call in the user's code, or else in a library
         self.calling = excerpt(place) if place is not None and self.called is not None else None  # that line, with a caret
 
     @property

@@ -82,6 +82,15 @@ def no_plain_array(given: object, reason: object) -> str:
     )
 
 
+def complex_between_libraries(given: object) -> str:
+    return text(
+        "a function of another library has no complex results",
+        given=abbreviated(given),
+        expected="real arrays",
+        do="return y.real and y.imag, and put them together in the other library",
+    )
+
+
 def second_derivative_in_torch(term: object) -> str:
     return text(
         "second derivatives are not recorded by PyTorch",

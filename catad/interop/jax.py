@@ -15,7 +15,7 @@ from catad.category.spaces import Tensor, rebuild
 from catad.category.terms import D, MorphismLike, morphism
 from catad.engine.program import program_of
 from catad.front.calling import restored
-from catad.interop.trees import Apart, gradients, is_array, library
+from catad.interop.trees import Apart, gradients, is_array, library, real_result
 from catad.jacobians.at_point import taken_point, vjp
 
 
@@ -28,8 +28,8 @@ def as_function(f: MorphismLike) -> Callable[..., Any]:
     element. Forward mode (`jax.jvp`) is not defined, as for every `jax.custom_vjp`, nor are second derivatives: JAX raises, and
     `as_function(ct.grad(f))` is the first derivative as a function. Integers have no gradient.
 
-    Raises `EngineError` where JAX is missing, and `SpaceError` for an argument that is no morphism, and where a result of f has
-    64 bits while JAX is set to 32.
+    Raises `EngineError` where JAX is missing, and `SpaceError` for an argument that is no morphism, where a result of f is
+    complex, and where it has 64 bits while JAX is set to 32.
 
     >>> import catad as ct, catad.jax
     >>> g = catad.jax.as_function(ct.square >> ct.sum())  # doctest: +SKIP
@@ -67,7 +67,7 @@ class _Call:
             if jax.dtypes.canonicalize_dtype(space.dtype) != space.dtype:
                 raise errors.SpaceError(errors.jax_has_32_bits(space))
         numbers = [np.broadcast_to(np.zeros((), s.dtype), s.shape) for s in cod.leaves]
-        self.result = Apart([restored(at.tree, rebuild(cod, numbers))])
+        self.result = real_result(restored(at.tree, rebuild(cod, numbers)))
 
     def args(self, arrays: Sequence[Any]) -> list[Any]:
         """The arguments with these arrays."""

@@ -14,7 +14,7 @@ import numpy as np
 from catad import errors
 from catad.category.terms import MorphismLike, morphism
 from catad.engine import choice
-from catad.interop.trees import Apart, gradients, library
+from catad.interop.trees import Apart, gradients, library, real_result
 from catad.jacobians.at_point import vjp
 from catad.values.device_views import shown
 
@@ -29,7 +29,8 @@ def as_function(f: MorphismLike) -> Callable[..., Any]:
     derivative as a function. Integer tensors have no gradient, and dtypes are those of f.
 
     Raises `EngineError` where PyTorch, or CuPy for tensors on a GPU, is missing, `DeviceError` for tensors of several devices,
-    and `SpaceError` for an argument that is no morphism and for tensors that are sparse, quantized or of other dtypes.
+    and `SpaceError` for an argument that is no morphism, for tensors that are sparse, quantized, complex or of other dtypes, and
+    for complex results. `torch.compile` takes the function as `torch.compiler.disable(g)`.
 
     >>> import catad as ct, catad.torch
     >>> g = catad.torch.as_function(ct.square >> ct.sum())  # doctest: +SKIP
@@ -59,7 +60,7 @@ def _function(torch: Any, term: Any) -> Any:
             with _beside(torch, leaves):
                 args = given.filled([_array(torch, leaf) for leaf in leaves])
                 y, ctx.pullback = vjp(term, *args) if any(ctx.needs_input_grad) else (term(*args), None)
-            made.append(Apart([y]))
+            made.append(real_result(y))
             outs = [_tensor(torch, leaf) for leaf in made[0].leaves]
             ctx.mark_non_differentiable(*[out for out in outs if not out.is_floating_point()])
             ctx.made, ctx.floats = made[0], [_is_float(leaf) for leaf in leaves]
@@ -89,6 +90,8 @@ def _array(torch: Any, leaf: Any) -> Any:
     """The numbers of a tensor, in its memory."""
     if not isinstance(leaf, torch.Tensor):
         return leaf
+    if getattr(leaf.dtype, "is_complex", False):
+        raise errors.SpaceError(errors.no_plain_array(leaf, "complex numbers"))
     leaf = leaf.detach()
     try:
         found = leaf.resolve_conj().resolve_neg().numpy() if leaf.device.type == "cpu" else shown(leaf)
@@ -100,10 +103,11 @@ def _array(torch: Any, leaf: Any) -> Any:
 
 
 def _tensor(torch: Any, leaf: Any) -> Any:
-    """An array as a tensor in its memory."""
+    """An array as a tensor in its memory, or of a copy: PyTorch has no negative strides, and may write into what it gets."""
     if hasattr(leaf, "__cuda_array_interface__"):
         return torch.from_dlpack(leaf)
-    return torch.from_numpy(np.asarray(leaf))
+    array = np.asarray(leaf)
+    return torch.from_numpy(array if array.flags.writeable and array.flags.forc else array.copy())
 
 
 @contextmanager

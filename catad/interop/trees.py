@@ -34,6 +34,13 @@ class Apart:
         return [tree.restore(mapped(shape, lambda _: next(given))) for shape, tree in self._forms]
 
 
+def real_result(y: Any) -> Apart:
+    """A result taken apart. Raises `SpaceError` where a part is complex: cotangents of other libraries are not told apart."""
+    if plain(y)[1].has_complex:
+        raise errors.SpaceError(errors.complex_between_libraries(y))
+    return Apart([y])
+
+
 def is_array(leaf: Any) -> bool:
     """False for Python numbers."""
     return not is_weak(leaf)

@@ -16,7 +16,7 @@ from catad.front.calling import applied, stripped
 from catad.jacobians.tangents import tangent_leaves
 from catad.linear.structure import Structure
 from catad.planner.many_cotangents import pulled_back
-from catad.planner.reports.of_pullback import pullback_page
+from catad.planner.reports.of_pullback import bytes_of, pullback_page
 from catad.traced.signature import Form, tangent_tree
 from catad.values.arrays import common_module, in_blocks
 from catad.values.dask_collection import HoldsArrays
@@ -143,7 +143,7 @@ class Pullback(HoldsArrays):
         return _unpickled, (self.structure, self.slots, self.dom, self.cod, xp, self.many_primals, self.trees, None, self.parts)
 
     def __repr__(self) -> str:
-        kept = f"{sum([array.nbytes for array in self.arrays]):,} bytes"
+        kept = f"{bytes_of(self.arrays):,} bytes"
         return f"<pullback {tangent_space(self.cod)} -> {tangent_space(self.dom)}: {self.structure.kind}, keeps {kept}>"
 
     def _repr_html_(self) -> str:

@@ -25,12 +25,11 @@ class Package(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name in self._places:
             module, own = self._places[name]
-            found = getattr(import_module(module), own)
-        else:
-            found = None if name.startswith("_") else _submodule(f"{self.__name__}.{name}") or self._others(name)
+            found = self.__dict__[name] = getattr(import_module(module), own)
+            return found
+        found = None if name.startswith("_") else _submodule(f"{self.__name__}.{name}") or self._others(name)
         if found is None:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        self.__dict__[name] = found
         return found
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -47,7 +46,7 @@ class Package(ModuleType):
         return [*self.__all__, *self._beside]
 
 
-_TOOLS = ("typing", __name__)  # no names of theirs are passed on
+_TOOLS = ("typing", "catad.support.deprecation", __name__)  # no names of theirs are passed on
 
 
 class _Place(tuple[str, str]):
@@ -64,7 +63,7 @@ def _noted(module: str, _globals: Any, _locals: Any, names: tuple[str, ...] | No
 def first_use(package: str, beside: tuple[str, ...] = (), others: Callable[[str], Any] = lambda name: None) -> None:
     """Give the module that calls it the names that it imports for type checkers, loaded at their first use.
 
-    `__all__` is all of them but those `beside`. `others` finds names that are not imported, or None.
+    `__all__` is all of them but those `beside`. `others` finds names that are not imported, or None, whenever one is used.
     """
     made: Any = sys.modules[package]
     seen: dict[str, Any] = {"__builtins__": {**vars(builtins), "__import__": _noted}}

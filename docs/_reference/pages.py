@@ -386,9 +386,9 @@ def index_page() -> str:
     ]
     for group in GROUPS:
         lines += [f"   * - :doc:`group-{group.slug}`", f"     - {rst(group.about, refers)}"]
+    lines += ["", ".. toctree::", "   :hidden:", "   :maxdepth: 1", "", *[f"   group-{group.slug}" for group in GROUPS]]
     lines += ["", *_heading("Types in signatures", "-"), "Signatures name these types, beside the classes of the reference:", ""]
     lines += [".. list-table::", "   :widths: 30 70", ""]
     for alias, meaning in ALIASES.items():
         lines += [f"   * - ``{alias}``", f"     - {rst(meaning, refers)}"]
-    lines += ["", ".. toctree::", "   :hidden:", "   :maxdepth: 1", ""]
-    return "\n".join([*lines, *[f"   group-{group.slug}" for group in GROUPS]]) + "\n"
+    return "\n".join(lines) + "\n"

@@ -332,12 +332,12 @@ def test_a_worker_without_llvm_runs_array_code(monkeypatch):
     with ct.use_engine("cpu"):
         y = ct.function(lambda x: np.cumsum(np.sin(x)) * 1.375)(numbers(1))
         monkeypatch.setattr(target, "host", broken)
-        target._missing.cache_clear()
+        target.missing.cache_clear()
         try:
             with pytest.warns(ct.CatadNotice, match=r"(?s)reference engine runs instead.*cannot open shared") as seen:
                 found = y.compute(scheduler="threads", num_workers=8)
         finally:
-            target._missing.cache_clear()
+            target.missing.cache_clear()
             forget("no llvm")
     assert len([one for one in seen if one.category is ct.CatadNotice]) == 1
     np.testing.assert_allclose(found, np.cumsum(np.sin(np.arange(12.0))) * 1.375)

@@ -29,6 +29,8 @@ def test_against_numpy(symbol: str, engine: str) -> None:
         assert np.allclose(op(ct.exp, ct.square)(X), op(np.exp(X), X * X), rtol=1e-14)
         for number in NUMBERS if engine == "reference" else (2, 0.5):
             for x in (X, X.astype(np.float32))[: 2 if engine == "reference" or number == 2 else 1]:
+                if symbol == "**" and (x ** np.int64(2)).dtype != np.power(x, np.int64(2)).dtype and number is NUMBERS[-2]:
+                    continue  # NumPy 2.0: the operator forgets the dtype of this number
                 for got, want in ((op(ct.id, number)(x), op(x, number)), (op(number, ct.id)(x), op(number, x))):
                     assert got.dtype == want.dtype, (symbol, number, x.dtype)
                     assert np.allclose(got, want, rtol=1e-6 if got.dtype == np.float32 else 1e-14, equal_nan=True)

@@ -25,8 +25,12 @@ def _page(path: Path) -> Any:
 
 
 NEEDS = {  # a page runs where these are installed
+    "coming-from-autograd.md": ("autograd",),
+    "coming-from-pytorch.md": ("torch",),
+    "how-to/jax.md": ("jax",),
     "how-to/pandas.md": ("pandas",),
     "how-to/processes.md": ("joblib",),
+    "how-to/pytorch.md": ("torch",),
     "how-to/scikit-learn.md": ("sklearn",),
 }
 

@@ -196,7 +196,7 @@ def test_the_text_of_a_function_names_the_error_of_a_wrong_argument(name: str) -
 
 @pytest.mark.parametrize("space", SPACES, ids=lambda space: space.__name__)
 def test_dir_shows_the_public_names_alone(space: Any) -> None:
-    beside = {"testing", "__version__"} if space is ct else set()
+    beside = {"info", "testing", "__version__"} if space is ct else set()
     assert set(dir(space)) == {*space.__all__, *beside}
     assert len(space.__all__) == len(set(space.__all__))
     for name in dir(space):

@@ -106,6 +106,16 @@ def test_the_maps_of_a_pullback_are_drawn_in_the_order_of_a_cotangent() -> None:
     assert labels.count("+") == 1  # x is read twice, so two cotangents of it are added
 
 
+def test_values_of_arrays_in_chunks_have_pages() -> None:
+    x = ct.testing.in_chunks(np.arange(6.0), 2)
+    _, pullback = ct.vjp(ct.square >> ct.sum(), x)
+    assert repr(pullback).endswith("keeps 48 bytes>")
+    _, linear = ct.linearize(ct.square, x)
+    plan = (ct.square >> ct.sum()).plan_chunks(x)
+    for value in (pullback, linear, plan):
+        parsed(value._repr_html_())
+
+
 # -- programs
 
 

@@ -322,11 +322,11 @@ def test_a_missing_llvm_is_said_once(monkeypatch) -> None:
         raise OSError("libllvmlite.so: cannot open shared object file")
 
     monkeypatch.setattr(target, "host", broken)
-    target._missing.cache_clear()
+    target.missing.cache_clear()
     try:
         with pytest.warns(ct.CatadNotice, match=r"(?s)reference engine runs instead.*cannot open shared object") as seen:
             assert not target.available() and not target.available()
         assert len(seen) == 1
     finally:
-        target._missing.cache_clear()
+        target.missing.cache_clear()
         forget("no llvm")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from browser import opened
-from built import ROOT, Page, build, local, served
+from built import ROOT, Page, local, served
 
 import catad
 
@@ -25,12 +25,6 @@ TEXTS = {
     "_generated/examples/beam.html": ("import catad as ct", "def deflection"),
 }
 WITH_PICTURES = {"index.html": 1, "equations.html": 4, "design.html": 1, "_generated/project/README.html": 1}
-
-
-@pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
-    shared = tmp_path_factory.getbasetemp()
-    return build(shared.parent if hasattr(request.config, "workerinput") else shared)
 
 
 @pytest.fixture(scope="module")

@@ -115,7 +115,8 @@ class Gathered(Primitive):
         safe = index if whole else xp.where(inside, index, 0)
         position = [_along(xp, how, label) for label in how.src]
         if set(how.by).isdisjoint(how.src):
-            out = xp.take(x, safe, axis=how.axis)
+            signed = safe.astype(np.int64) if safe.dtype == np.uint64 else safe  # NumPy 2.0 takes none without a sign
+            out = xp.take(x, signed, axis=how.axis)
             order = [*how.src[: how.axis], *how.by, *how.src[how.axis + 1 :]]
             out = xp.transpose(out, [order.index(label) for label in how.dst])
         else:

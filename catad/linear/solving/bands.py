@@ -226,8 +226,8 @@ def _toeplitz_solve(xp: Any, a: Any, factors: Arrays, b: Any, turned: bool) -> A
 
     if not b.size:
         return b.copy()
-    right, n = _each(_host(xp, b)), b.shape[-2]
-    x, stack = np.empty_like(right), _each(_host(xp, a), 1)
+    right, n = np.require(_each(_host(xp, b)), requirements="W"), b.shape[-2]  # SciPy 1.13 takes no array that is read-only
+    x, stack = np.empty_like(right), np.require(_each(_host(xp, a), 1), requirements="W")
     for k, one in enumerate(stack):
         if not (np.isfinite(one).all() and np.isfinite(right[k]).all()):
             x[k] = np.nan

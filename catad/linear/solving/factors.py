@@ -323,11 +323,21 @@ def _symmetric(xp: Any, a: Any) -> Arrays:
 def _symmetric_solve(xp: Any, a: Any, factors: Arrays, b: Any, turned: bool) -> Any:
     if not b.size or xp is not np:
         return _lu_solve(xp, a, factors, b, turned)
-    sytrs, right, at = lapack("sytrs", a.dtype), _flat(b), factors[1].reshape(-1, a.shape[-1])
-    x = np.empty_like(right)
-    for k, one in enumerate(_flat(factors[0])):
-        x[k] = sytrs(one.T, at[k], right[k], lower=0)[0]
+    right, at = _flat(b), factors[1].reshape(-1, a.shape[-1])
+    x, solve = np.empty_like(right), _by_symmetric_factors(a.dtype)
+    for k, (given, one) in enumerate(zip(_flat(a), _flat(factors[0]), strict=True)):
+        x[k] = solve(given.T, one.T, at[k], right[k])
     return x.reshape(b.shape)
+
+
+def _by_symmetric_factors(dtype: np.dtype[Any]) -> Callable[..., Any]:
+    """The solution by a matrix, its factors, their pivots and a right-hand side, by sytrs; SciPy 1.13 has sysvx only."""
+    try:
+        sytrs = lapack("sytrs", dtype)
+    except AttributeError:
+        sysvx = lapack("sysvx", dtype)
+        return lambda a, factors, at, b: sysvx(a, b, af=factors, ipiv=at, factored=1, lower=0)[4]
+    return lambda a, factors, at, b: sytrs(factors, at, b, lower=0)[0]
 
 
 class _Kinds(dict[str, Kind]):

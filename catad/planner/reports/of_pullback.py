@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,12 +13,17 @@ from catad.drawing.page import line, opening, page, picture, table
 from catad.linear.structure import Structure
 
 
+def bytes_of(arrays: Sequence[Any]) -> int:
+    """The bytes of arrays of any library, also of those that are not computed yet."""
+    return sum([math.prod(array.shape) * array.dtype.itemsize for array in arrays])
+
+
 def pullback_page(
     structure: Structure, arrays: Sequence[Any], cod: Space, gradients: Sequence[Space], recomputed: bool
 ) -> str:
     """A pullback for notebooks: its spaces, what it keeps, and the maps that a cotangent passes, in their order."""
-    kept = [(", ".join(map(str, array.shape)) or "one number", str(array.dtype), f"{array.nbytes:,}") for array in arrays]
-    total = sum([int(array.nbytes) for array in arrays])
+    kept = [(", ".join(map(str, array.shape)) or "one number", str(array.dtype), f"{bytes_of([array]):,}") for array in arrays]
+    total = bytes_of(arrays)
     head = f"pullback: a cotangent in {shortened(space_label(tangent_space(cod)), 80)}"
     amount = f"{len(kept):,} array{'s' * (len(kept) != 1)}, {total:,} bytes"
     note = "the other coefficients of the derivative are computed again from these" if recomputed else ""

@@ -170,11 +170,24 @@ def _is_finer(target: Any, x: Any) -> bool:
 
 def _named(name: str, args: tuple[Any, ...], n: int, kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The first n positional arguments, and the others under the names that NumPy has for them."""
-    function = getattr(np, name, None)
-    known = list(inspect.signature(function).parameters) if callable(function) and not isinstance(function, np.ufunc) else []
+    known = _parameters(name)
     if len(known) < len(args) or any(key in kwargs for key in known[n : len(args)]):
         return args, kwargs
     return args[:n], {**kwargs, **dict(zip(known[n:], args[n:], strict=False))}
+
+
+_UNSIGNED = {"concatenate": ["arrays", "axis", "out"], "dot": ["a", "b", "out"]}  # as NumPy 2.4 says it, and 2.0 does not
+
+
+def _parameters(name: str) -> list[str]:
+    """The names of the parameters of a function of NumPy, where they are known."""
+    function = getattr(np, name, None)
+    if not callable(function) or isinstance(function, np.ufunc):
+        return []
+    try:
+        return list(inspect.signature(function).parameters)
+    except ValueError:  # it is written in C, and has no signature
+        return _UNSIGNED.get(name, [])
 
 
 def attribute(self: Traced, name: str) -> Any:

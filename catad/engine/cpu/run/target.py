@@ -99,14 +99,14 @@ def available() -> bool:
     >>> available()
     True
     """
-    why = _missing()
+    why = missing()
     if why is not None:
         notice("no llvm", errors.no_llvm(why))
     return why is None
 
 
 @cache
-def _missing() -> str | None:
+def missing() -> str | None:
     """The reason why programs cannot be compiled here, or None."""
     if objects.placeable() and not objects.executable_memory():
         return "this system lets no process execute code that it wrote"
