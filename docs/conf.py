@@ -7,6 +7,7 @@ import catad
 
 FOLDER = Path(__file__).parent
 sys.path.insert(0, str(FOLDER))  # the modules of this folder that begin with an underscore
+from _gallery import pages as gallery_pages  # noqa: E402
 from _links import addresses  # noqa: E402
 
 project = "catad"
@@ -18,6 +19,8 @@ extensions = ["myst_parser", "sphinx_copybutton", "_links", "_gallery", "_refere
 exclude_patterns = ["_build", "gallery"]  # gallery/ holds programs, whose pages are in _generated/
 myst_heading_anchors = 4
 nitpicky = True
+maximum_signature_line_length = 88
+toc_object_entries_show_parents = "hide"
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
@@ -36,7 +39,7 @@ html_theme_options = {
     "show_toc_level": 2,
     "header_links_before_dropdown": 6,
     "navbar_end": ["theme-switcher", "repository"],
-    "secondary_sidebar_items": {"**": ["page-toc", "edit-page", "sourcelink"], "index": [], "_generated/gallery/*": []},
+    "secondary_sidebar_items": {"**": ["page-toc", "edit-page", "sourcelink"], **{page: [] for page in ("index", *gallery_pages())}},
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],
 }
