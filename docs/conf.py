@@ -17,7 +17,6 @@ version = release = catad.__version__
 
 extensions = ["myst_parser", "sphinx_copybutton", "_links", "_gallery", "_reference"]
 exclude_patterns = ["_build", "gallery"]  # gallery/ holds programs, whose pages are in _generated/
-suppress_warnings = ["toc.not_readable"]  # the navigation names pages that are still to come
 myst_heading_anchors = 4
 nitpicky = True
 maximum_signature_line_length = 88
