@@ -31,6 +31,11 @@ STYLE = {
 }
 
 
+def pages() -> list[str]:
+    """The names of all pages of the gallery; each is as wide as its pictures, with nothing beside it."""
+    return [f"{OUT}/{name}" for name in ("index", *[entry.stem for entry in sorted(ENTRIES.glob("*.py"))])]
+
+
 def missing(entry: Path) -> list[str]:
     """The optional libraries that an entry imports and that are not installed."""
     tree = ast.parse(entry.read_text())

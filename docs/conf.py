@@ -1,6 +1,5 @@
 """How Sphinx builds the site; docs/_links.py makes the pages of files that lie outside docs/, and all links to them."""
 
-import logging
 import sys
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import catad
 
 FOLDER = Path(__file__).parent
 sys.path.insert(0, str(FOLDER))  # the modules of this folder that begin with an underscore
+from _gallery import pages as gallery_pages  # noqa: E402
 from _links import addresses  # noqa: E402
 
 project = "catad"
@@ -18,7 +18,6 @@ version = release = catad.__version__
 extensions = ["myst_parser", "sphinx_copybutton", "_links", "_gallery", "_reference"]
 exclude_patterns = ["_build", "gallery"]  # gallery/ holds programs, whose pages are in _generated/
 suppress_warnings = ["toc.not_readable"]  # the navigation names pages that are still to come
-logging.getLogger("sphinx.sphinx.directives.other").addFilter(lambda record: "match any documents" not in record.msg)
 myst_heading_anchors = 4
 nitpicky = True
 maximum_signature_line_length = 88
@@ -41,7 +40,10 @@ html_theme_options = {
     "show_toc_level": 2,
     "header_links_before_dropdown": 6,
     "navbar_end": ["theme-switcher", "repository"],
-    "secondary_sidebar_items": {"**": ["page-toc", "edit-page", "sourcelink"], "index": [], "_generated/gallery/*": []},
+    "secondary_sidebar_items": {
+        "**": ["page-toc", "edit-page", "sourcelink"],
+        **{page: [] for page in ("index", *gallery_pages())},
+    },
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],
 }
