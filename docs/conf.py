@@ -40,7 +40,10 @@ html_theme_options = {
     "show_toc_level": 2,
     "header_links_before_dropdown": 6,
     "navbar_end": ["theme-switcher", "repository"],
-    "secondary_sidebar_items": {"**": ["page-toc", "edit-page", "sourcelink"], "index": [], **dict.fromkeys(gallery_pages(), [])},
+    "secondary_sidebar_items": {
+        "**": ["page-toc", "edit-page", "sourcelink"],
+        **{page: [] for page in ("index", *gallery_pages())},
+    },
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],
 }
