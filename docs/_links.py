@@ -1,7 +1,7 @@
 """Pages for files outside docs/, and links that work on a code host and in the site alike.
 
 `README.md`, `CONTRIBUTING.md` and the other pages of the root become pages in `docs/_generated/project/`, and every program of
-`examples/` one in `docs/_generated/examples/`. A link to such a file becomes a link to its page. The links and pictures of the page
+`examples/` one in `docs/_generated/examples/`. A link to such a file becomes a link to its page, whose links and pictures
 are relative to the file. Other generated pages may name the file that a reader would edit as `origin` in their metadata.
 
 The address of the repository is `Repository` in `[project.urls]` of pyproject.toml, and nowhere else. The links "edit this page"

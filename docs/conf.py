@@ -1,6 +1,5 @@
 """How Sphinx builds the site; docs/_links.py makes the pages of files that lie outside docs/, and all links to them."""
 
-import logging
 import sys
 from pathlib import Path
 
@@ -19,9 +18,10 @@ version = release = catad.__version__
 extensions = ["myst_parser", "sphinx_copybutton", "_links", "_gallery", "_reference"]
 exclude_patterns = ["_build", "gallery"]  # gallery/ holds programs, whose pages are in _generated/
 suppress_warnings = ["toc.not_readable"]  # the navigation names pages that are still to come
-logging.getLogger("sphinx.sphinx.directives.other").addFilter(lambda record: "match any documents" not in record.msg)
 myst_heading_anchors = 4
 nitpicky = True
+maximum_signature_line_length = 88
+toc_object_entries_show_parents = "hide"
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

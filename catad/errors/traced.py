@@ -114,7 +114,9 @@ def needs_a_number(stand_in: Any, what: str) -> str:
     made = shown(var.place)
     named = f"{var.name}, " if var.name else ""
     static = 'make it a static parameter, ct.function(static=("n",)), or write it with array code (ct.index, np.where)'
-    library = "take the numbers out of an object of another library first, df.to_numpy(); give a function of one its derivative, ct.D"
+    library = (
+        "take the numbers out of an object of another library first, df.to_numpy(); give a function of one its derivative, ct.D"
+    )
     as_it_is = f"leave the call out: a traced array is computed with as it is, and float(x) is a traced number; or {static}"
     if what == "an index or a size":
         static = (
@@ -417,8 +419,8 @@ def are_containers(tuples: Sequence[str], lists: Sequence[str]) -> str:
     if tuples:
         lines += [
             f"  given:    {', '.join(tuples)}: {'a tuple' if len(tuples) == 1 else 'tuples'}, which stays one in the function",
-            "  do:       take it apart, a, b = p, or give an array, np.asarray(x); a space that is a product stands for tuples too: for "
-            "dicts give example values, f.at(*arguments)",
+            "  do:       take it apart, a, b = p, or give an array, np.asarray(x); a space that is a product stands for tuples, "
+            "so give dicts as example values, f.at(*arguments)",
         ]
     if lists:
         lines += [

@@ -108,8 +108,12 @@ def wrong_elements(space: object, neutral: object, term: object) -> str:
 
 def operator(op: object) -> str:
     """An operator as Python, where it has a text, or by its name and place."""
+
+    def name(value: object, said: str) -> str:
+        return repr(value) if isinstance(value, (int, float, tuple)) else said
+
     as_code = getattr(op, "as_code", None)
-    code = None if as_code is None else as_code(lambda value, name: repr(value) if isinstance(value, (int, float, tuple)) else name)
+    code = None if as_code is None else as_code(name)
     return defined(op) if code is None or len(code) > 120 else code
 
 
@@ -467,4 +471,5 @@ def not_sorted_and_numbers(space: object, term: object) -> str:
 
 
 def not_one_axis(space: object, term: object) -> str:
-    return about(term, "the sorted array has one axis", space, do="for several arrays, ct.vmap(ct.searchsorted(), in_axes=(0, None))")
+    do = "for several arrays, ct.vmap(ct.searchsorted(), in_axes=(0, None))"
+    return about(term, "the sorted array has one axis", space, do=do)

@@ -23,7 +23,7 @@ DOCS = Path(__file__).parents[1]
 NEAREST = 6
 """How many names of its group a page lists."""
 GUIDES = 6
-"""How many guides a page lists."""
+"""How many guides, and how many entries of the gallery, a page lists."""
 INSIDE = ("conventions", "design", "extending", "glossary")
 """Guides on how catad works inside, which come after the others."""
 
@@ -315,24 +315,27 @@ def nearest(name: Name) -> list[Name]:
 
 @cache
 def guides() -> tuple[Guide, ...]:
-    """The guides, the how-to pages and the pages on messages, as texts."""
-    files = [*sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("how-to/*.md")), *sorted(DOCS.glob("errors/*.md"))]
+    """The guides, the how-to pages, the pages on messages and the entries of the gallery, as texts."""
+    files = [file for place in ("*.md", "how-to/*.md", "errors/*.md", "gallery/*.py") for file in sorted(DOCS.glob(place))]
     return tuple(
-        Guide(f"/{file.relative_to(DOCS).with_suffix('').as_posix()}", file.read_text(encoding="utf-8"))
+        Guide(
+            f"/{'_generated/' if file.suffix == '.py' else ''}{file.relative_to(DOCS).with_suffix('').as_posix()}",
+            file.read_text(encoding="utf-8"),
+        )
         for file in files
-        if file.name != "index.md"
+        if file.stem != "index"
     )
 
 
 def guides_on(name: Name) -> list[Guide]:
-    """The guides that mention a name, those that do it most often first; pages on messages are for errors alone."""
+    """The guides that mention a name, those that do it most often first; only errors have pages on messages."""
     words = rf"{re.escape(name.short)}|{name.last}" if name.kind is Kind.ERROR else re.escape(name.short)
     mention = re.compile(rf"(?<![\w.])(?:{words})(?![\w]|\.[A-Za-z_])")
     counts = {guide: len(mention.findall(guide.text)) for guide in guides()}
     if name.kind is not Kind.ERROR:
         counts = {guide: count for guide, count in counts.items() if not guide.place.startswith("/errors/")}
     found = [guide for guide, count in counts.items() if count]
-    return sorted(found, key=lambda guide: (guide.place.removeprefix("/") in INSIDE, -counts[guide]))[:GUIDES]
+    return sorted(found, key=lambda guide: (guide.place.removeprefix("/") in INSIDE, -counts[guide]))
 
 
 def _see_also(name: Name, source: str) -> list[str]:
@@ -344,8 +347,11 @@ def _see_also(name: Name, source: str) -> list[str]:
         lines += [f"- Mentioned above: {_names(said)}"]
     if near:
         lines += [f"- In :doc:`{group.title} <group-{group.slug}>`: {_names(near)}"]
-    if found := guides_on(name):
-        lines += ["- Guides: " + ", ".join(f":doc:`{guide.place}`" for guide in found)]
+    found = guides_on(name)
+    for title, here in (("Guides", False), ("Gallery", True)):
+        places = [guide.place for guide in found if guide.place.startswith("/_generated/") is here][:GUIDES]
+        if places:
+            lines += [f"- {title}: " + ", ".join(f":doc:`{place}`" for place in places)]
     path, line = name.source
     where = f"``{path}``" + (f", line {line}" if line else "")
     address = source.format(path=path, line=line or 1) if source else ""

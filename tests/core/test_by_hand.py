@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 
 import catad as ct
 from catad.category.wiring import wire
@@ -82,6 +83,16 @@ def test_opaque_code_has_first_derivatives() -> None:
     assert np.allclose(ct.jvp(f, (X,), (X,))[1], np.sum(2 * np.sin(X) * np.cos(X) * X))
     with pytest.raises(ct.DerivativeError, match="could not be traced"):
         ct.hvp(f, (X,), (X,))
+
+
+@pytest.mark.numpy_only
+def test_code_may_call_universal_functions_that_catad_does_not_know() -> None:
+    f = ct.D(lambda x: (special.i0(x), ct.scale(special.i1(x))))
+    with pytest.warns(ct.CatadNotice, match=r"special\.i0\(x\) takes arrays only"):
+        assert np.array_equal(f(X), special.i0(X))
+    assert np.allclose(ct.grad(f >> ct.sum())(X), special.i1(X))
+    with pytest.raises(ct.ScalarError, match="not a function that the scalar language knows"):
+        ct.D(lambda x: (ct.map(special.i0)(x), ct.scale(x)))(X)
 
 
 @pytest.mark.numpy_only

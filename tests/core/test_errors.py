@@ -267,3 +267,11 @@ def test_nothing_is_half_done() -> None:
     with pytest.raises(ct.MonoidError):
         ct.fold(lambda a, b: a * b, 0.0)(x)
     assert product(x + 1) == 6.0
+
+
+def test_arrays_that_cannot_be_joined_name_the_constructor() -> None:
+    for make in (ct.concatenate, ct.stack):
+        with pytest.raises(ct.SpaceError, match="where all other sizes are equal") as caught:
+            make(axis=0)(np.ones((2, 3)), np.ones((2, 2)))
+        assert "given:    (ct.f64[2, 3], ct.f64[2, 2])\n" in str(caught.value)
+        assert f"where:    ct.{make.__name__}(" in str(caught.value), str(caught.value)

@@ -98,3 +98,20 @@ def test_errors() -> None:
         ct.odeint(lambda t, y: y, method="rk5")
     with pytest.raises(ct.errors.ArgumentError, match="steps=100"):
         ct.odeint(lambda t, y: y, method="rk4")
+
+
+@pytest.mark.parametrize("named", ["odeint", "quad"])
+def test_missing_arguments_are_those_of_the_call(named: str) -> None:
+    """Not those of the function in it, whose first ones nobody gives; the place is that of the function."""
+
+    def f(t, y, k):
+        return -k * y
+
+    call, said = {
+        "odeint": (lambda: ct.odeint(f)(1.0), "the solution of f(y0, ts, /, k)"),
+        "quad": (lambda: ct.quad(f)(0.0), "the integral of f(a, b, /, y, k)"),
+    }[named]
+    with pytest.raises(ct.ArgumentError, match="missing a required argument") as caught:
+        call()
+    assert f"  expected: {said}\n" in str(caught.value) and f"  where:    f at {__file__}" in str(caught.value)
+    np.testing.assert_allclose(ct.odeint(f)(1.0, TS, k=0.7), ct.odeint(f)(1.0, TS, 0.7))

@@ -86,3 +86,20 @@ OPTIONS = {
 def test_the_searches_of_scipy_take_derivatives_by_catad(method):
     found = optimize.minimize(ct.value_and_grad(banana), np.full(5, 0.5), jac=True, method=method, **OPTIONS[method])
     assert found.success and np.abs(found.x - 1).max() < 2e-3
+
+
+STARTS = {
+    "root": lambda a: optimize.root(lambda x: x * x - a, a + 1.0).x,
+    "root from a list": lambda a: optimize.root(lambda x: x * x - a, [a[0], 1.5, 2.0]).x,
+    "fsolve": lambda a: optimize.fsolve(lambda x: x * x - a, 2.0 * a),
+    "minimize": lambda a: np.sqrt(optimize.minimize(lambda x: np.sum((x - a) ** 2), 3.0 * a).x),
+    "least_squares": lambda a: np.sqrt(optimize.least_squares(lambda x: x - a, 3.0 * a).x),
+}
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_a_start_that_follows_from_an_argument(name: str) -> None:
+    a = np.array([1.0, 2.0, 3.0])
+    f = ct.function(STARTS[name])
+    np.testing.assert_allclose(f(a), np.sqrt(a), rtol=1e-9)
+    np.testing.assert_allclose(ct.grad(lambda a: np.sum(f(a)))(a), 0.5 / np.sqrt(a), rtol=1e-7)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import textwrap
+import threading
 from typing import Any
 
 import numpy as np
@@ -143,3 +144,29 @@ def test_loops_nested_too_deep_are_an_error() -> None:
     made = module("def f(x):\n" + "\n".join(lines) + f"\n{'    ' * 13}x = x + 1\n    return x\n")
     with pytest.raises(ct.TraceError, match="function of their own"):
         ct.function(made.f)(X)
+
+
+def test_a_stand_in_is_not_used_in_another_thread() -> None:
+    def f(x: Any) -> Any:
+        found: list[Any] = []
+
+        def go() -> None:
+            try:
+                found.append(x + 1.0)
+            except ct.TraceError as error:
+                found.append(error)
+
+        thread = threading.Thread(target=go)
+        thread.start()
+        thread.join(60.0)
+        if isinstance(found[0], Exception):
+            raise found[0]
+        return found[0]
+
+    with pytest.raises(ct.TraceError, match="in another thread"):
+        ct.function(f)(X)
+
+
+def test_trees_in_messages_have_their_keys() -> None:
+    with pytest.raises(ct.SpaceError, match=r"a tree like \{'a': an array, 'b': \(an array, a number \(float\)\)\}"):
+        ct.jvp(lambda p: p["a"] * p["b"][0], ({"a": X, "b": (X, 2.0)},), ({"a": X},))
