@@ -34,12 +34,13 @@ html_css_files = ["catad.css"]
 html_favicon = "_static/catad.svg"
 html_sidebars = {"index": [], "search": []}
 html_context = {"default_mode": "auto"}  # light or dark, as the reader's system has it
+SIDES = {"**": ["page-toc", "edit-page", "sourcelink"], **{page: [] for page in ("index", *gallery_pages())}}
 html_theme_options = {
     "logo": {"text": f"catad {release}", "image_light": "_static/catad.svg", "image_dark": "_static/catad.svg"},
     "show_toc_level": 2,
     "header_links_before_dropdown": 6,
     "navbar_end": ["theme-switcher", "repository"],
-    "secondary_sidebar_items": {"**": ["page-toc", "edit-page", "sourcelink"], **{page: [] for page in ("index", *gallery_pages())}},
+    "secondary_sidebar_items": SIDES,
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],
 }
