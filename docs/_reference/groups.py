@@ -32,7 +32,7 @@ GROUPS = (
         "programs",
         "Functions and programs",
         "How a Python function becomes a program that can be differentiated, and how one finds out what it does.",
-        "function vmap map D wire debug_nans debug_print progress unrolled",
+        "function vmap map D wire debug_nans debug_print unrolled",
     ),
     _group(
         "composition",
@@ -197,6 +197,12 @@ GROUPS = (
         testing.check_chunks testing.check_races testing.threads testing.in_chunks testing.LAWS testing.Law testing.spaces
         testing.points testing.terms testing.chains testing.linear_maps testing.matrices
         """,
+    ),
+    _group(
+        "info",
+        "The installation",
+        "What is installed and whether it works, as text for a bug report; `python -m catad.info` prints it.",
+        "info info.report info.show",
     ),
     _group(
         "interop",

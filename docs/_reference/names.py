@@ -16,11 +16,11 @@ import catad as ct
 from catad.vector.custom_derivative import by_hand
 
 ROOT = Path(ct.__file__).parents[1]
-BESIDE = {"catad": ("testing",), "catad.torch": ("as_function",), "catad.jax": ("as_function",)}
+BESIDE = {"catad": ("info", "testing"), "catad.torch": ("as_function",), "catad.jax": ("as_function",)}
 """Public names that no `__all__` has."""
 SPACES = (
     *("catad", "catad.linear", "catad.linalg", "catad.fft", "catad.primitive", "catad.engine", "catad.simt", "catad.testing"),
-    *("catad.torch", "catad.jax"),
+    *("catad.info", "catad.torch", "catad.jax"),
 )
 
 
