@@ -105,7 +105,8 @@ class Name:
             return arguments if known and known.value is self.value else ""
         if self.value is ct.D:  # whose calls go on to a function
             return signature(by_hand).partition(" -> ")[0]
-        return "" if self.kind is Kind.ERROR else signature(self.value)
+        uncalled = self.kind is Kind.ERROR or getattr(self.value, "_is_protocol", False)
+        return "" if uncalled else signature(self.value)
 
     @cached_property
     def makes(self) -> str:
