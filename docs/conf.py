@@ -31,6 +31,7 @@ html_title = f"catad {release}"
 templates_path = ["_templates"]
 html_static_path = ["_static"]
 html_css_files = ["catad.css"]
+html_search_scorer = "_static/scorer.js"
 html_favicon = "_static/catad.svg"
 html_sidebars = {"index": [], "search": []}
 html_context = {"default_mode": "auto"}  # light or dark, as the reader's system has it
