@@ -19,6 +19,7 @@ extensions = ["myst_parser", "sphinx_copybutton", "_links", "_gallery", "_refere
 exclude_patterns = ["_build", "gallery"]  # gallery/ holds programs, whose pages are in _generated/
 myst_heading_anchors = 4
 nitpicky = True
+smartquotes = False  # u'' stays, and a search for "Newton's" finds it
 maximum_signature_line_length = 88
 toc_object_entries_show_parents = "hide"
 
