@@ -36,6 +36,11 @@ WIDTH = 20  # of the names
 Line = tuple[str, str]
 
 
+def __dir__() -> list[str]:
+    """The public names alone."""
+    return __all__
+
+
 def report(self_test: bool = True) -> str:
     """The text about this installation, of about 20 lines; with `self_test`, which takes about 2 seconds, its result as well.
 

@@ -77,8 +77,8 @@ def cropped(svg: str, width: int, height: int) -> str:
     if box is None or float(box[1]) * height <= float(box[2]) * width:
         return svg
     seen = float(box[2]) * width / height
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {seen:.1f} {box[2]}">'
-    return f"{head}{svg}</svg>"
+    size = f'width="{width}" height="{height}" viewBox="0 0 {seen:.1f} {box[2]}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" class="catad" {size}>{svg}</svg>'
 
 
 def settings() -> dict[str, Any]:

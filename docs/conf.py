@@ -19,6 +19,7 @@ extensions = ["myst_parser", "sphinx_copybutton", "_links", "_gallery", "_refere
 exclude_patterns = ["_build", "gallery"]  # gallery/ holds programs, whose pages are in _generated/
 myst_heading_anchors = 4
 nitpicky = True
+smartquotes = False  # u'' stays, and a search for "Newton's" finds it
 maximum_signature_line_length = 88
 toc_object_entries_show_parents = "hide"
 
@@ -31,6 +32,7 @@ html_title = f"catad {release}"
 templates_path = ["_templates"]
 html_static_path = ["_static"]
 html_css_files = ["catad.css"]
+html_search_scorer = str(FOLDER / "_static" / "scorer.js")
 html_favicon = "_static/catad.svg"
 html_sidebars = {"index": [], "search": []}
 html_context = {"default_mode": "auto"}  # light or dark, as the reader's system has it

@@ -34,7 +34,7 @@ def compose(*terms: MorphismLike) -> D:
 
 
 def fork(*terms: MorphismLike) -> D:
-    """`x` to `(f x, g x, ...)`; one term gives a 1-tuple, no term `()`.
+    """Maps `x` to `(f x, g x, ...)`; one term gives a 1-tuple, no term `()`.
 
     Work that the terms share is done once.
 
@@ -49,7 +49,7 @@ def fork(*terms: MorphismLike) -> D:
 
 
 def cross(*terms: MorphismLike) -> D:
-    """`(x, y, ...)` to `(f x, g y, ...)`.
+    """Maps `(x, y, ...)` to `(f x, g y, ...)`.
 
     Spaces: A * B * ... to A' * B' * ..., shapes and dtypes as of the terms. Derivative: the Jacobians of the terms as blocks
     on the diagonal. Raises `SpaceError` for an argument that is no morphism, and for an argument with another number of factors.

@@ -131,7 +131,7 @@ def grad(f: MorphismLike, argnums: int | Sequence[int] | None = None, has_aux: b
 
 @constructor(morphisms="f")
 def value_and_grad(f: MorphismLike, argnums: int | Sequence[int] | None = None, has_aux: bool = False) -> D:
-    """`fork(f, grad(f, argnums))`: one program, in which the value is computed once.
+    """The value and the gradient as one program, `fork(f, grad(f, argnums))`, which computes the value once.
 
     The value is a floating scalar, the gradient has the shapes and dtypes of the argument. With `has_aux=True` it is
     `((y, aux), gradient)`. Parameters and errors as `ct.grad`.

@@ -12,7 +12,7 @@ from catad.engine.program import program_of
 
 
 def compile(f: MorphismLike, *at: Any, engine: str | None = None, **named: Any) -> D:
-    """Compile the stages of `f` on contiguous NumPy arrays in a space; `f` itself, whose calls there then need not.
+    """Compile `f` for contiguous NumPy arrays in a space, before the first call there; the result is `f` itself.
 
     Several spaces are the factors of the domain, as several arguments are. Example values may stand for their spaces: Python
     functions take them, and dicts and other trees, as in a call. Compiled code is kept on disk across processes, too.

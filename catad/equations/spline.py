@@ -43,7 +43,7 @@ def _of_shape(end: Any, shape: tuple[int, ...]) -> Any:
 
 @constructor()
 def cubic_spline(bc_type: str | tuple[End, End] = "not-a-knot", nu: int = 0, extrapolate: bool | str | None = None) -> D:
-    """`(x, y, t)` to the values at t of the cubic spline through the points (x, y), as `scipy.interpolate.CubicSpline`.
+    """Maps `(x, y, t)` to the values at t of the cubic spline through the points (x, y), as `scipy.interpolate.CubicSpline`.
 
     `bc_type` is "not-a-knot", "natural", "clamped", "periodic", or a pair of conditions for the two ends: a name, or (1, slope)
     or (2, second derivative). `nu` is the order of a derivative. Where `extrapolate` is False, there is NaN outside the points;

@@ -72,7 +72,7 @@ def _fftconvolve(b: Builder, x: Any, term: Any) -> Wire:
 
 @constructor()
 def fftconvolve(mode: str = "full", local: bool = False) -> D:
-    """`(a, v)` to their convolution `y_k = sum_j a_j v_(k-j)`, by Fourier transforms, as `scipy.signal.fftconvolve`.
+    """Maps `(a, v)` to their convolution `y_k = sum_j a_j v_(k-j)`, by Fourier transforms, as `scipy.signal.fftconvolve`.
 
     Shapes: (n,) and (m,) to (n + m - 1,) in the mode "full", to the middle n entries in the mode "same", to the
     max(n, m) - min(n, m) + 1 entries in which no zeros beside the arrays take part in the mode "valid". Dtype: the common

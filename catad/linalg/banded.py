@@ -77,7 +77,7 @@ def _solve_banded(b: Builder, x: Any, term: Any) -> Any:
 
 @constructor()
 def solve_banded(l_and_u: tuple[int, int]) -> D:
-    """`(ab, b)` to the x with a x = b, as `scipy.linalg.solve_banded(l_and_u, ab, b)`.
+    """Maps `(ab, b)` to the x with a x = b, as `scipy.linalg.solve_banded(l_and_u, ab, b)`.
 
     `l_and_u` are the numbers of diagonals below and above the main one, and `ab[u + i - j, j]` is the entry `[i, j]` of the
     matrix.
@@ -115,7 +115,7 @@ def _solveh_banded(b: Builder, x: Any, term: Any) -> Any:
 
 @constructor()
 def solveh_banded(lower: bool = False) -> D:
-    """`(ab, b)` to the x with a x = b for a symmetric positive definite a, as `scipy.linalg.solveh_banded(ab, b, lower=lower)`.
+    """Maps `(ab, b)` to the x with a x = b, a being symmetric and positive definite, as `scipy.linalg.solveh_banded`.
 
     `ab` has the diagonals of one half: `ab[u + i - j, j]` is the entry `[i, j]` of the upper half, or with `lower`
     `ab[i - j, j]` that of the lower one. What lies outside the matrix is not read.

@@ -97,7 +97,7 @@ def _solve_circulant(b: Builder, x: Any, term: Any) -> Wire:
 
 @constructor()
 def solve_circulant(tol: float | None = None) -> D:
-    """`(c, b)` to the x with C x = b, where C is the circulant with the first column c, as `scipy.linalg.solve_circulant`.
+    """Maps `(c, b)` to the x with C x = b, where C is the circulant with the first column c, as `scipy.linalg.solve_circulant`.
 
     C is singular where an eigenvalue is at most `tol`, by default n times the precision times the largest one.
 

@@ -277,7 +277,7 @@ def _lstsq(b: Builder, x: Any, term: Any) -> Any:
 
 @constructor()
 def lstsq(rcond: float | None = None) -> D:
-    """`(a, b)` to (x, residuals, rank, s) with the x of least norm that minimises |a x - b|, as `numpy.linalg.lstsq`.
+    """Maps `(a, b)` to (x, residuals, rank, s) with the x of least norm that minimises |a x - b|, as `numpy.linalg.lstsq`.
 
     Singular values of at most `rcond` times the greatest count as 0; None is max(m, n) times float64's eps. The residuals are the
     sums of squares of each column of `a x - b`, of shape (0,) if m <= n. Where a of more rows has not rank n, NumPy returns such

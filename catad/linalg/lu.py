@@ -184,7 +184,7 @@ def _lu_solve_pairs(b: Builder, packed: Pair, pivots: Wire, right: Pair, term: A
 
 @constructor()
 def lu_solve(trans: bool = False) -> D:
-    """`((lu, piv), b)` to the x with a x = b, `lu, piv` being those of `ct.linalg.lu_factor(a)`, as `scipy.linalg.lu_solve`.
+    """Maps `((lu, piv), b)` to the x with a x = b, `lu, piv` being those of `ct.linalg.lu_factor(a)`, as `scipy.linalg.lu_solve`.
 
     With `trans`, a.T x = b. Shapes: lu (..., n, n), piv (..., n), b (n,), or (..., n, k) whose leading axes broadcast. Dtype: the
     common floating one, float64 for integers. Derivative: to any order, by lu and b. Raises `SpaceError` for shapes that do not

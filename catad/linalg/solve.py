@@ -57,7 +57,7 @@ def _mirrored(b: Builder, a: Pair, hermitian: bool) -> Pair:
 
 @constructor()
 def solve(assume_a: str = "gen") -> D:
-    """`(a, b)` to the x with a x = b, as `numpy.linalg.solve`.
+    """Maps `(a, b)` to the x with a x = b, as `numpy.linalg.solve`.
 
     `assume_a` is SciPy's: "gen" (LU), "sym" (of symmetric matrices the lower half is read), "pos" (positive definite,
     Cholesky), "upper triangular" and "lower triangular" (what stands in the other half is not read). Complex matrices are pairs

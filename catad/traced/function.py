@@ -65,7 +65,7 @@ Named = list[tuple[str, Any]]  # values with the names of parameters
 
 @share
 class Function(D):
-    """`ct.function(fn)`: see the module.
+    """A Python function of arrays as a morphism: each space of its arguments has a program.
 
     `signature` is that of calls: names from outside come first (`free`), parameters with fixed values are left out (`bound`).
     """

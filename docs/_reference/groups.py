@@ -32,7 +32,7 @@ GROUPS = (
         "programs",
         "Functions and programs",
         "How a Python function becomes a program that can be differentiated, and how one finds out what it does.",
-        "function vmap map D wire debug_nans debug_print progress unrolled",
+        "function vmap map D wire debug_nans debug_print unrolled",
     ),
     _group(
         "composition",
@@ -159,7 +159,7 @@ GROUPS = (
         "Engines, compilation and threads",
         "What runs a program, when it is compiled, how long its steps take, and on how many threads.",
         """
-        use_engine compile profile synchronize num_threads set_num_threads get_num_threads set_default_num_threads
+        use_engine compile profile progress synchronize num_threads set_num_threads get_num_threads set_default_num_threads
         engine engine.Engine engine.register
         """,
     ),
@@ -197,6 +197,12 @@ GROUPS = (
         testing.check_chunks testing.check_races testing.threads testing.in_chunks testing.LAWS testing.Law testing.spaces
         testing.points testing.terms testing.chains testing.linear_maps testing.matrices
         """,
+    ),
+    _group(
+        "info",
+        "The installation",
+        "What is installed and whether it works, as text for a bug report; `python -m catad.info` prints it.",
+        "info info.report info.show",
     ),
     _group(
         "interop",

@@ -16,11 +16,11 @@ import catad as ct
 from catad.vector.custom_derivative import by_hand
 
 ROOT = Path(ct.__file__).parents[1]
-BESIDE = {"catad": ("testing",), "catad.torch": ("as_function",), "catad.jax": ("as_function",)}
+BESIDE = {"catad": ("info", "testing"), "catad.torch": ("as_function",), "catad.jax": ("as_function",)}
 """Public names that no `__all__` has."""
 SPACES = (
     *("catad", "catad.linear", "catad.linalg", "catad.fft", "catad.primitive", "catad.engine", "catad.simt", "catad.testing"),
-    *("catad.torch", "catad.jax"),
+    *("catad.info", "catad.torch", "catad.jax"),
 )
 
 
@@ -105,7 +105,8 @@ class Name:
             return arguments if known and known.value is self.value else ""
         if self.value is ct.D:  # whose calls go on to a function
             return signature(by_hand).partition(" -> ")[0]
-        return "" if self.kind is Kind.ERROR else signature(self.value)
+        uncalled = self.kind is Kind.ERROR or getattr(self.value, "_is_protocol", False)
+        return "" if uncalled else signature(self.value)
 
     @cached_property
     def makes(self) -> str:

@@ -217,8 +217,8 @@ def _member(space: str, owner: str, member: str, thing: Any) -> list[str]:
     if property_:
         head = [f".. py:property:: {owner}.{member}"]
     else:
-        shown = re.sub(r"^\((self|cls)(, )?", "(", signature(plain)) if not isinstance(thing, staticmethod) else signature(plain)
-        head = [f".. py:method:: {owner}.{member}{shown}"]
+        bound = r"^\(" if isinstance(thing, staticmethod) else r"^\((self|cls)(: [^,)]+)?(, )?"
+        head = [f".. py:method:: {owner}.{member}{re.sub(bound, '(', signature(plain))}"]
         if isinstance(thing, (classmethod, staticmethod)):
             head.append(f"   :{type(thing).__name__}:")
     linked = linker(space, plain)

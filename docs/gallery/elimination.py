@@ -45,5 +45,5 @@ named = {"planned": plan.order, "forward": range(2, 9), "reverse": range(8, 1, -
 for colour, (name, order) in enumerate(named.items()):
     axes.axvline(multiplications(order), color=f"C{colour}", label=f"{name}: {multiplications(order):,}")
 axes.set(xlabel="multiplications", ylabel="orders")
-axes.legend()
+figure.legend(loc="outside upper center", ncols=3)
 plt.show()

@@ -34,8 +34,8 @@ figure, (path, matrix) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constraine
 path.plot(x, "o-", markersize=3, linewidth=1, label="x")
 path.plot(y, label="smooth maximum so far")
 path.plot(np.maximum.accumulate(x), "--", color="0.4", linewidth=1, label="maximum so far")
-path.set(xlabel="step")
-path.legend()
+path.set(xlabel="step", ylim=(x.min() - 4, None))  # with room for the legend
+path.legend(loc="lower left")
 shown = matrix.imshow(np.where(triangle > 0, np.log10(np.maximum(triangle, 1e-9)), np.nan), vmin=-3, vmax=0)
 matrix.set(title=f"log10 of the Jacobian, {J.stored} numbers stored", xlabel="number", ylabel="maximum after step")
 figure.colorbar(shown, ax=matrix)

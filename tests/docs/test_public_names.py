@@ -16,7 +16,7 @@ import catad.testing
 from catad.vector.pointwise.operators import WORDS
 
 UFUNCS = {name: getattr(ct, name) for name in WORDS}
-SPACES = (ct, ct.fft, ct.linalg, ct.linear, ct.primitive, ct.engine, ct.testing)
+SPACES = (ct, ct.fft, ct.linalg, ct.linear, ct.primitive, ct.engine, ct.testing, ct.info)
 PUBLIC = {f"{space.__name__}.{name}": getattr(space, name) for space in SPACES for name in space.__all__}
 VALUES = {name: v for name, v in PUBLIC.items() if not (inspect.isroutine(v) or inspect.isclass(v) or inspect.ismodule(v))}
 FUNCTIONS = [name for name, thing in PUBLIC.items() if inspect.isfunction(thing)]

@@ -37,7 +37,7 @@ def named(path: str) -> names.Name:
 
 def test_the_names_are_the_public_ones() -> None:
     assert set(PUBLIC) <= set(PATHS) and len(PATHS) == len(set(PATHS))
-    beside = {"catad.testing", "catad.torch.as_function", "catad.jax.as_function"}
+    beside = {"catad.info", "catad.testing", "catad.torch.as_function", "catad.jax.as_function"}
     assert set(PATHS) - set(PUBLIC) == beside | {f"catad.simt.{name}" for name in ct.simt.__all__}
 
 

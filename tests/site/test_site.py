@@ -157,6 +157,9 @@ def test_the_search_finds_pages(light: Any, address: str, pages: dict[str, Page]
     targets = [local("search.html", link) for link in light.execute_script(script)]
     assert all(to is not None and to[0] in pages and to[1] in pages[to[0]].anchors for to in targets), targets
     assert {"conventions.html", "tutorial.html"} <= {to[0] for to in targets if to}
+    light.get(f"{address}/search.html?q=matrix+sizes+do+not+meet")  # the first line of a message, which is a heading
+    assert eventually(lambda: light.execute_script(finished))
+    assert local("search.html", light.execute_script(script)[0]) == ("errors/products.html", "matrix-sizes-do-not-meet")
     light.get(f"{address}/search.html?q=zzyzxqqy")
     said = "return document.querySelector('#search-results').innerText"
     assert eventually(lambda: "did not match" in light.execute_script(said))

@@ -170,7 +170,7 @@ def checked_steps(choice: Any, factors: Sequence[Sizes], memory: float | None) -
 
 
 def plan_chain(chain: Sequence[Sequence[int]], memory: float | None = None) -> Plan:
-    """The cheapest plan for a Jacobian chain known by its sizes: (rows, columns, edges), the factor applied first first.
+    """The cheapest plan for a Jacobian chain known by its sizes: (rows, columns, edges), in the order of application.
 
     `edges` is what one tangent or one adjoint through the factor costs, in operations, and what an adjoint keeps.
 

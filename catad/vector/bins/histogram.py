@@ -104,7 +104,7 @@ def _onto(b: Builder, monoid: Monoid, dst: list[Wire], index: Wire, folded: list
 
 @constructor(morphisms="op")
 def histogram(op: Callable[..., Any] | Monoid, neutral: Elements | None = None, bins: int = -1, params: int = 0) -> D:
-    """(indices, values) to the folds of the values that share an index, for the bins `0 .. bins - 1`.
+    """Maps (indices, values) to the folds of the values that share an index, for the bins `0 .. bins - 1`.
 
     Values are taken in their order; an empty bin holds the neutral element; an index out of range is dropped, negative ones too.
     `values` may be a tuple of arrays nested as `neutral`, and may have more axes than the indices. With `params=k` the operator
@@ -129,7 +129,7 @@ def histogram(op: Callable[..., Any] | Monoid, neutral: Elements | None = None, 
 
 @constructor(morphisms="op")
 def reduce_by_index(op: Callable[..., Any] | Monoid, neutral: Elements | None = None, params: int = 0) -> D:
-    """(dst, indices, values) to dst with the values of each bin folded onto it; dst is the left operand.
+    """Maps (dst, indices, values) to dst with the values of each bin folded onto it; dst is the left operand.
 
     It is `ct.histogram` on indices and values, and then the operator on dst and the bins. An entry of dst where nothing
     arrives becomes `op(dst, neutral)`, or stays as it is where the neutral element is not finite. Work O(n + bins), depth

@@ -33,7 +33,7 @@ def _take(b: Builder, x: Any, term: Any) -> Any:
 
 @constructor()
 def take(axis: int | None = None) -> D:
-    """`(x, i)` to the entries of x at an array of indices along an axis, as `numpy.take`; None: of the flattened array.
+    """Maps `(x, i)` to the entries of x at an array of indices along an axis, as `numpy.take`; None: of the flattened array.
 
     Negative indices count from the end. Shapes: (..., n, ...) and i of any shape to (..., *i.shape, ...); the dtype of x
     stays, i has integers. Linear in x: its Jacobian is a gather, and the transpose a scatter-add. Raises `IndexRangeError`

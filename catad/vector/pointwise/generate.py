@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @box
 class Iota(Primitive):
-    """The integers `0 .. n - 1`."""
+    """The integers from 0 to n - 1."""
 
     drawn_as = "constant"
     n: int
@@ -65,7 +65,7 @@ class Generate(D):
 
 @constructor()
 def iota(n: int) -> D:
-    """The integers `0 .. n - 1`, whatever the argument.
+    """The integers from 0 to n - 1, whatever the argument.
 
     The shape is (n,), the dtype int64. Its derivative is zero. Raises `ArgumentError` where n is no integer of at least 0.
 

@@ -212,7 +212,7 @@ def segmented_scan(
     by: Literal["flags", "lengths"] = "flags",
     params: int = 0,
 ) -> D:
-    """(flags, values) to the prefixes within each segment, of the shape and nesting of the values.
+    """Maps (flags, values) to the prefixes within each segment, of the shape and nesting of the values.
 
     `values` are elements nested as `neutral`, arrays of one shape (n, ...) whose axis 0 is cut into segments; other axes are
     carried along. `flags` (n,) are booleans, or the integers 0 and 1, true where a segment starts; the first element starts one
@@ -245,7 +245,7 @@ def segmented_fold(
     by: Literal["flags", "lengths"] = "flags",
     params: int = 0,
 ) -> D:
-    """(flags, values) to the fold of each segment, or (lengths, values) with `by="lengths"`.
+    """Maps (flags, values) to the fold of each segment, or (lengths, values) with `by="lengths"`.
 
     `values` are arrays (n, ...) as for `ct.segmented_scan`, and so are `flags` (n,) and `lengths` (k,). The result has the
     shape (k, ...) and the dtype of the values, with k the number of segments; a segment of length 0, which lengths can give,
