@@ -23,7 +23,7 @@ HEAD = """# Benchmarks
 These tables show how long catad takes beside other libraries, and beside other ways to compute the same. Each ratio is the time
 of catad over the time of the other: 0.50 is half the time, 2.00 is twice the time. Both were measured in turn in one process,
 warmed up, medians. The section of a table names its experiment, the machine and the versions. Ratios on another machine differ;
-run the experiment there.
+run the experiment there. The [glossary](glossary.md) explains the words.
 
 The page is written from the files in `docs/benchmarks/`, which the experiments write:
 

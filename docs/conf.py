@@ -17,7 +17,6 @@ version = release = catad.__version__
 
 extensions = ["myst_parser", "sphinx_copybutton", "_links", "_gallery", "_reference"]
 exclude_patterns = ["_build", "gallery"]  # gallery/ holds programs, whose pages are in _generated/
-suppress_warnings = ["toc.not_readable"]  # the navigation names pages that are still to come
 myst_heading_anchors = 4
 nitpicky = True
 maximum_signature_line_length = 88
@@ -40,7 +39,10 @@ html_theme_options = {
     "show_toc_level": 2,
     "header_links_before_dropdown": 6,
     "navbar_end": ["theme-switcher", "repository"],
-    "secondary_sidebar_items": {"**": ["page-toc", "edit-page", "sourcelink"], "index": [], **dict.fromkeys(gallery_pages(), [])},
+    "secondary_sidebar_items": {
+        "**": ["page-toc", "edit-page", "sourcelink"],
+        **{page: [] for page in ("index", *gallery_pages())},
+    },
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],
 }

@@ -22,7 +22,7 @@ from catad.errors.places import here
 P = ParamSpec("P")
 R = TypeVar("R")
 Fits = dict[str, tuple[bool, bool]]  # by parameter: whether it may be an array, and whether a morphism
-NAMESPACES = ("fft", "linalg")  # rooms whose names are public as ct.<room>.<name>
+NAMESPACES = ("fft", "linalg", "primitive")  # rooms whose names are public as ct.<room>.<name>
 _PLAIN = {int, float, bool, str, type(None)}
 
 

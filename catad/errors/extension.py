@@ -56,6 +56,17 @@ def not_spaces_of_results(fn: object, given: object) -> str:
     )
 
 
+def takes_other_arguments(word: str, fn: object, taken: int | None, count: int) -> str:
+    each = f"one for each argument{' and each result' if word == 'derivative' else ''} of the function"
+    return text(
+        f"`{word}` of a primitive takes other arguments than those of the function",
+        given=f"a function of {taken} arguments",
+        expected=f"{count}, {each}",
+        where=defined(fn),
+        do=f"write {word}(*arguments{', *results' if word == 'derivative' else ''})",
+    )
+
+
 def wrong_derivative(fn: object, given: object, dom: object, cod: object) -> str:
     return text(
         "the linear map that `derivative` returned does not fit the function",

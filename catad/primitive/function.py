@@ -110,13 +110,13 @@ class Given(OfFunctions):
         return Given, (*super().recipe()[1], self._vectorized, self._chunks)
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return spaces_of(self.given(1), self.ready(1)(*ins))
+        return spaces_of(self.given(1), taking("spaces", self.ready(1), len(ins))(*ins))
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         derivative = self.ready(2)
         if derivative is None:
             raise errors.DerivativeError(errors.no_derivative_given(self.given(0)))
-        return rule_from(derivative, ins, outs, self.given(2))
+        return rule_from(taking("derivative", derivative, len(ins) + len(outs)), ins, outs, self.given(2))
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         operations = self.ready(3)
@@ -197,6 +197,14 @@ def function(
         if not callable(each):
             raise errors.ArgumentError(errors.not_a_function_of_arrays(each))
     return Given(fn, spaces, derivative, operations, vectorized, said_of_chunks(chunks))
+
+
+def taking(word: str, fn: Callable[..., Any], count: int) -> Callable[..., Any]:
+    """The function that stands for `word` of a primitive, which is to take so many arguments."""
+    taken = argument_count(fn)
+    if taken not in (None, count):
+        raise errors.ExtensionError(errors.takes_other_arguments(word, fn, taken, count))
+    return fn
 
 
 def argument_count(fn: Any) -> int | None:

@@ -19,7 +19,7 @@ from catad.category.terms import D
 from catad.linear.families.matrix_free import MatrixFree, space_of_leaves
 from catad.linear.map import LinearMap
 from catad.linear.structure import Rule
-from catad.primitive.function import OfFunctions, spaces_of
+from catad.primitive.function import OfFunctions, spaces_of, taking
 
 
 class Linear(OfFunctions):
@@ -59,7 +59,7 @@ class Linear(OfFunctions):
         return self if self._known is None else Linear(fn, back, spaces, self._vectorized, outs, self._chunks)
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return spaces_of(self.given(2), self.ready(2)(*ins)) if self._known is None else self._known
+        return spaces_of(self.given(2), taking("spaces", self.ready(2), len(ins))(*ins)) if self._known is None else self._known
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         if not all(space.is_float for space in (*ins, *outs)):

@@ -159,7 +159,7 @@ GROUPS = (
         "Engines, compilation and threads",
         "What runs a program, when it is compiled, how long its steps take, and on how many threads.",
         """
-        use_engine compile profile progress synchronize num_threads set_num_threads get_num_threads set_default_num_threads
+        use_engine compile profile synchronize num_threads set_num_threads get_num_threads set_default_num_threads
         engine engine.Engine engine.register
         """,
     ),

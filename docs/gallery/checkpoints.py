@@ -3,8 +3,8 @@ Memory against time
 ===================
 
 The gradient of a loop of 2000 steps needs the state of each step in the opposite order. Kept all together they take the
-most memory; within a limit, the plan keeps some of them and takes steps again. The picture shows the least work for each
-limit as the planner counts it, and that the gradient is the same to rounding under every limit.
+most memory; within a limit, the plan keeps some of them and takes steps again. The picture shows the work for each limit,
+as the planner counts it. The gradient is the same to rounding under every limit.
 """
 
 import matplotlib.pyplot as plt

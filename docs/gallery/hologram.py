@@ -4,7 +4,7 @@ A hologram by the gradient of a Fourier transform
 
 A plate shifts the phase of a light beam at each of 64 x 64 points, and a lens makes the Fourier transform of the field.
 Which phases give the picture on the left? L-BFGS finds them with the gradient of a program of complex numbers. Light is
-neither lost nor made, by Parseval's identity, and the gradient agrees with a central difference in a drawn direction.
+neither lost nor made, by Parseval's identity, and the gradient agrees with a central difference in a random direction.
 """
 
 import matplotlib.pyplot as plt

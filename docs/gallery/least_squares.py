@@ -4,7 +4,7 @@ Least squares with SciPy and a sparse Jacobian
 
 Forty fixed stations and 400 movable ones measure the distances to stations near them. ``scipy.optimize.least_squares``
 finds the places from 1562 noisy distances. Its Jacobian comes from catad as a sparse matrix: ``result="sparse"`` writes
-only entries that can differ from zero, at most four in each row. A central difference in a drawn direction agrees with
+only entries that can differ from zero, at most four in each row. A central difference in a random direction agrees with
 it.
 """
 

@@ -4,7 +4,7 @@ Forward, reverse, or neither
 
 The derivative of a chain of n maps is a product of n matrices. Forward mode multiplies from the input, reverse mode from
 the output; ``ct.plan`` finds the cheapest order. On the left: the operations for one chain whose width changes from layer
-to layer, cut off after 2 to 14 maps. On the right: how many times more the better of the two modes costs, over 25 drawn
+to layer, cut off after 2 to 14 maps. On the right: how many times more the better of the two modes costs, over 25 random
 chains for each length. A plan may take over the order of an earlier chain if that costs at most 15 % above a bound; the
 textbook's recursion, which shares no code with catad, confirms it.
 """

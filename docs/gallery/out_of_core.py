@@ -3,8 +3,8 @@ Regression on more rows than memory holds
 =========================================
 
 Logistic regression on a billion rows, 72 GB, is planned chunk by chunk before anything is computed: the picture shows the
-stages of value and gradient, which read each chunk once. The same function is then trained on the first 200,000 rows with
-Dask; the gradient that is written by hand vanishes on the whole array.
+stages of value and gradient, which read each chunk once. The same loss is then minimised over 200,000 rows with Dask; the
+gradient that is written by hand vanishes on the whole array.
 """
 
 import dask

@@ -1,4 +1,4 @@
-"""What a full Jacobian takes: pushing all columns, pulling all rows, or multiplying as planned.
+"""The cost of a full Jacobian: pushing all columns, pulling all rows, or multiplying as planned.
 
 For each family of programs and several sizes: the operations of n pushes (forward mode), of m pulls (reverse mode) and of the
 plan, and the seconds of each, linearizing included. A push or a pull of one vector is timed and multiplied by how many there

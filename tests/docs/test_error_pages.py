@@ -36,6 +36,7 @@ WITHOUT_EXAMPLE = {
     "chunks.old_dask": "an old Dask",
     "chunks.other_version": "two versions of catad",
     "engine.bad_thread_variable": "a process that has not run a program yet",
+    "engine.complex_between_libraries": "PyTorch or JAX",
     "engine.gpu_failed": "a GPU",
     "engine.jax_has_32_bits": "JAX",
     "engine.lacks_library": "CuPy",

@@ -223,3 +223,13 @@ def test_what_functions_read_is_what_stood_there() -> None:
     weight[:] = 100.0
     assert np.array_equal(f(np.ones(3)), [1.0, 2.0, 3.0])
     assert np.array_equal(ct.vjp(f, X)[1](np.ones(3))[0], [1.0, 2.0, 3.0])
+
+
+def test_functions_of_a_primitive_that_take_other_arguments_are_named() -> None:
+    halved = ct.primitive.function(lambda x: x / 2, lambda x: x, lambda x: ct.scale(0.5))
+    with pytest.raises(ct.ExtensionError, match=r"`derivative` .* takes other arguments(?s:.*)2, one for each argument and"):
+        ct.grad(halved)(1.0)
+    with pytest.raises(ct.ExtensionError, match="`spaces` of a primitive takes other arguments"):
+        ct.primitive.function(lambda x: x / 2, lambda x, y: x)(1.0)
+    with pytest.raises(ct.SpaceError, match=r"ct\.primitive\.function\(fn, spaces"):
+        ct.primitive.function(np.sin)

@@ -23,8 +23,14 @@ TEXTS = {
     "_generated/project/README.html": ("What is different in catad", "Limits"),
     "_generated/project/CONTRIBUTING.html": ("Plant a bug",),
     "_generated/examples/beam.html": ("import catad as ct", "def deflection"),
+    "_generated/gallery/index.html": ("Gallery",),
+    "_generated/reference/catad.scan.html": ("ct.scan", "Example"),
+    "levels/reference.html": ("Public names", "Benchmarks", "Versions"),
 }
-WITH_PICTURES = {"index.html": 1, "equations.html": 4, "design.html": 1, "_generated/project/README.html": 1}
+WITH_PICTURES = {
+    "index.html": 1, "equations.html": 4, "design.html": 1,
+    "_generated/project/README.html": 1, "_generated/gallery/index.html": 16,
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -109,8 +115,8 @@ def dark() -> Iterator[Any]:
 
 
 def eventually(question: Callable[[], Any]) -> Any:
-    """The answer to a question when it is one, within ten seconds."""
-    end = time.monotonic() + 10
+    """The answer to a question when it is one, within a minute."""
+    end = time.monotonic() + 60
     while not (answer := question()) and time.monotonic() < end:
         time.sleep(0.05)
     return answer
@@ -146,7 +152,8 @@ def test_a_missing_picture_and_an_error_of_javascript_are_seen(light: Any, tmp_p
 def test_the_search_finds_pages(light: Any, address: str, pages: dict[str, Page]) -> None:
     light.get(f"{address}/search.html?q=scan")
     script = "return [...document.querySelectorAll('#search-results ul.search a')].map(link => link.getAttribute('href'))"
-    assert eventually(lambda: len(light.execute_script(script)) > 5)
+    finished = "return document.querySelector('#search-results').innerText.includes('Search finished')"
+    assert eventually(lambda: light.execute_script(finished))
     targets = [local("search.html", link) for link in light.execute_script(script)]
     assert all(to is not None and to[0] in pages and to[1] in pages[to[0]].anchors for to in targets), targets
     assert {"conventions.html", "tutorial.html"} <= {to[0] for to in targets if to}
@@ -223,7 +230,7 @@ def test_the_reader_chooses_the_scheme(light: Any, address: str) -> None:
         light.execute_script("localStorage.clear()")
 
 
-@pytest.mark.parametrize("name", ["index.html", "quickstart.html", "equations.html", "conventions.html", "levels/guides.html"])
+@pytest.mark.parametrize("name", ["index.html", "quickstart.html", "equations.html", "_generated/gallery/plan_bars.html"])
 def test_a_page_fits_a_telephone(light: Any, address: str, name: str) -> None:
     metrics = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
     light.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
