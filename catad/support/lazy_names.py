@@ -36,7 +36,7 @@ class Package(ModuleType):
         """The public names that a reader may have meant, also those of the packages inside."""
         if name.startswith("_"):
             return ""
-        import difflib  # which most processes never need
+        import difflib
 
         own = [*self.__all__, *self._beside]
         inner = ((one, getattr(self, one)) for one in self.__all__ if one not in self._places)
