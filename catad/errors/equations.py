@@ -167,6 +167,15 @@ def slopes_of_another_shape(f: object, unknown: object, made: object) -> str:
     )
 
 
+def time_comes_first(name: str) -> str:
+    return text(
+        "ct.odeint gives the time first, and the function takes (y, t)",
+        given=f"the function {name}",
+        expected="rhs(t, y, *args), the order of scipy.integrate.solve_ivp; scipy.integrate.odeint and JAX give (y, t, *args)",
+        do="lambda t, y, *args: f(y, t, *args)",
+    )
+
+
 def not_times(given: object) -> str:
     return text(
         "ct.odeint takes the times at which results are wanted as an array of one axis",

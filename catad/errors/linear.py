@@ -15,6 +15,23 @@ def sum_of_unequal_spaces(a: object, b: object) -> str:
     return text("linear maps between different spaces cannot be combined", given=f"{a}\n            {b}")
 
 
+def sum_of_map_and_array(linear: object, array: Any) -> str:
+    return text(
+        "a linear map cannot be added to an array",
+        given=f"{linear}, and numbers of shape {array.shape}",
+        expected="two linear maps, or two arrays",
+        do="np.asarray(L) + A is an array; L + ct.linear.dense(A), or L + c * ct.linear.identity(L.dom), keeps the structure",
+    )
+
+
+def entries_of_a_map(linear: object) -> str:
+    return text(
+        "a linear map has no index",
+        given=linear,
+        do="np.asarray(L)[i, j] reads the matrix; L.diagonal() and L.blocks() are parts, L @ v and L.T @ v columns and rows",
+    )
+
+
 def too_large(rows: int, columns: int, itemsize: int, limit: int) -> str:
     size = rows * columns * itemsize
     return text(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, overload
+from typing import Any, NoReturn, overload
 
 import numpy as np
 
@@ -317,10 +317,15 @@ class LinearMap(Operator, HoldsArrays):
         """`x @ L`: a value of the codomain or a flattened vector gives `L.T @ x`, rows of a matrix give rows."""
         return self >> _of_sparse(other) if _is_sparse(other) else from_left(other, self)
 
+    def __getitem__(self, key: Any) -> NoReturn:
+        raise errors.SpaceError(errors.entries_of_a_map(self))
+
+    __iter__ = None
+
     def __add__(self, other: LinearMap) -> LinearMap:
         """The sum of two maps between the same spaces."""
         if not isinstance(other, LinearMap):
-            return NotImplemented
+            return self._no_sum(other)
         if self.dom != other.dom or self.cod != other.cod:
             raise errors.SpaceError(errors.sum_of_unequal_spaces(self, other))
         both = total(apart(self.structure, other.structure))
@@ -328,13 +333,21 @@ class LinearMap(Operator, HoldsArrays):
 
     def __radd__(self, other: Any) -> LinearMap:
         """`0 + L`, with which `sum([L, M])` begins."""
-        return self if type(other) is int and other == 0 else NotImplemented
+        return self if type(other) is int and other == 0 else self._no_sum(other)
+
+    def _no_sum(self, other: Any) -> Any:
+        if isinstance(other, (np.ndarray, np.generic)) or _is_sparse(other):
+            raise errors.SpaceError(errors.sum_of_map_and_array(self, other))
+        return NotImplemented
 
     def __neg__(self) -> LinearMap:
         return -1.0 * self
 
     def __sub__(self, other: LinearMap) -> LinearMap:
-        return self + (-other) if isinstance(other, LinearMap) else NotImplemented
+        return self + (-other) if isinstance(other, LinearMap) else self._no_sum(other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._no_sum(other)
 
     def __rmul__(self, number: float) -> LinearMap:
         """A multiple; the dtype of the map stays."""

@@ -29,8 +29,22 @@ class Package(ModuleType):
             return found
         found = None if name.startswith("_") else _submodule(f"{self.__name__}.{name}") or self._others(name)
         if found is None:
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}{self._near(name)}", name=name)
         return found
+
+    def _near(self, name: str) -> str:
+        """The public names that a reader may have meant, also those of the packages inside."""
+        if name.startswith("_"):
+            return ""
+        import difflib
+
+        own = [*self.__all__, *self._beside]
+        inner = ((one, getattr(self, one)) for one in self.__all__ if one not in self._places)
+        deeper = [f"{one}.{name}" for one, module in inner if name in getattr(module, "__all__", ())]
+        close = difflib.get_close_matches(name, own, n=2, cutoff=0.75)
+        near = dict.fromkeys([*deeper, *[one for one in own if len(one) > 2 and name.startswith(one)], *close])
+        shown = [f"{self.__name__}.{one}" for one in near if one.rpartition(".")[2][0] == name[0]]
+        return f"; did you mean {' or '.join(shown[:3])}?" if shown else ""
 
     def __setattr__(self, name: str, value: Any) -> None:
         """A submodule that is imported does not hide the public name that it has, such as `ct.linear.block`."""

@@ -152,10 +152,12 @@ def begin(work: _Work) -> None:
 
 
 def end(work: _Work) -> None:
-    """Leave some work, and what was entered after it and never left."""
+    """Leave some work, and what was entered after it and never left. What is printed next finds no bar in its line."""
     with _lock:
         if work in _going:
             del _going[_going.index(work) :]
+            if not _going:
+                _close_all()
 
 
 def cleared() -> None:
@@ -175,37 +177,36 @@ _bars: list[Any] = []
 def _watch() -> None:
     """Look at the work until there is none, and draw it once it has taken long; short pauses between two works do not count."""
     begun, seen = time.monotonic(), -1
-    shown: tuple[_Work, Any] | None = None
+    shown: _Work | None = None
     while True:
         time.sleep(PAUSE)
         with _lock:
             _going[:] = [one for one in _going if not one.is_stale]
             idle, seen = not _going and _entered[0] == seen, _entered[0]
             work = _going[-1] if _going else None
-            if shown is not None and (idle or (work is not None and work is not shown[0])):
-                _closed(shown[1])
-                shown = None
+            if work is not shown:
+                _close_all()
             if idle:
                 _watcher.clear()
                 return
             if work is None or time.monotonic() - begun < PATIENCE:
                 continue
-            if shown is None:
-                shown = work, _bar(work, begun)
-            _drawn(shown[1], work)
+            if not _bars:
+                shown = work
+                _bar(work, begun)
+            _drawn(_bars[0], work)
 
 
-def _bar(work: _Work, begun: float) -> Any:
-    """A bar of tqdm for some work, which counts its seconds from when it began."""
+def _bar(work: _Work, begun: float) -> None:
+    """Add a bar of tqdm for some work, which counts its seconds from when it began."""
     made = importlib.import_module("tqdm").tqdm
     total = DONE if work.share is not None and not work.unit else work.share()[1] if work.share is not None else None
     line = "{desc}: {percentage:3.0f}% |{bar}| {elapsed}" if total == DONE and not work.unit else None
     line = "{desc}: {elapsed}" if work.share is None else line
     more = {"unit": work.unit or "it", "bar_format": line, "leave": False, "file": sys.stderr, "dynamic_ncols": True}
-    bar = made(desc=f"catad: {work.what}", total=total or None, **more)
+    bar = made(desc=f"catad: {work.what}", total=total or None, delay=PAUSE, **more)  # it is drawn once its start is set
     bar.start_t -= time.monotonic() - (work.begun if work.unit else begun)
     _bars.append(bar)
-    return bar
 
 
 def _drawn(bar: Any, work: _Work) -> None:
@@ -215,9 +216,10 @@ def _drawn(bar: Any, work: _Work) -> None:
     bar.refresh()
 
 
-def _closed(bar: Any) -> None:
-    _bars.remove(bar)
-    bar.close()
+def _close_all() -> None:
+    for bar in _bars:
+        bar.close()
+    _bars.clear()
 
 
 def _after_fork() -> None:

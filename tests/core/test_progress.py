@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import sys
 import threading
 import time
@@ -199,3 +201,24 @@ def test_a_loop_in_a_traced_function_counts(bars: list[Bar]) -> None:
         got = ct.grad(lambda x: np.sum(f(x)))(x)
     want = ct.grad(lambda x: np.sum(ct.iterate(lambda s: s * 0.5 + np.sin(x), 5)(x)))(x)
     np.testing.assert_array_equal(got, want)
+
+
+def test_work_that_has_ended_shows_no_bar_any_more(bars: list[Bar]) -> None:
+    """What is printed next, as the result of a script or the prompt, must not stand in the line of a bar."""
+    with ct.progress(True), progress.watched("long"):
+        with progress.watched("a part"):
+            assert eventually(lambda: bool(bars))
+        assert not bars[0].is_closed or eventually(lambda: len(bars) > 1)
+    assert bars and all(bar.is_closed for bar in bars)
+
+
+def test_a_bar_begins_with_the_seconds_that_have_passed() -> None:
+    """tqdm draws a bar when it is made, at 00:00, unless it is told to wait."""
+    tqdm = pytest.importorskip("tqdm")
+    stream, work = io.StringIO(), progress.Steps("long", 4)
+    work.begun -= 3.0
+    with contextlib.redirect_stderr(stream):
+        progress._bar(work, work.begun)
+        progress._drawn(progress._bars[0], work)
+        progress._close_all()
+    assert tqdm is not None and "00:03" in stream.getvalue() and "00:00" not in stream.getvalue()

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,6 +68,22 @@ print(grad is ct.grad)
 """
     ran = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True, timeout=120)
     assert ran.stdout.split("\n")[:2] == ["module 'catad' has no attribute 'nothing'", "True"]
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "meant"),
+    [
+        (ct, "gard", "catad.grad"),
+        (ct, "gradient", "catad.grad"),
+        (ct, "solve", "catad.linalg.solve"),
+        (ct.linalg, "sovle", "catad.linalg.solve"),
+    ],
+)
+def test_a_name_that_is_missing_names_what_is_near(package: Any, name: str, meant: str) -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(package, name)
+    said = f"module {package.__name__!r} has no attribute {name!r}; did you mean {meant}"
+    assert str(caught.value).startswith(said) and caught.value.name == name
 
 
 def test_names_are_found_where_there_is_no_source(tmp_path: Path) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+import scipy.integrate
 
 import catad as ct
 
@@ -115,3 +118,22 @@ def test_missing_arguments_are_those_of_the_call(named: str) -> None:
         call()
     assert f"  expected: {said}\n" in str(caught.value) and f"  where:    f at {__file__}" in str(caught.value)
     np.testing.assert_allclose(ct.odeint(f)(1.0, TS, k=0.7), ct.odeint(f)(1.0, TS, 0.7))
+
+
+def test_a_function_of_y_and_t_in_the_order_of_scipys_odeint_is_refused() -> None:
+    def slope(y: Any, t: Any) -> Any:
+        return -y * t
+
+    def with_a_local(s: Any, y: Any) -> Any:
+        t = 2.0 * s
+        return -y * t
+
+    ts = np.array([0.0, 1.0])
+    for f in (slope, ct.function(slope), lambda y, t: -y):
+        with pytest.raises(ct.ArgumentError, match=r"gives the time first, and the function takes \(y, t\)"):
+            ct.odeint(f)(1.0, ts)
+    with pytest.raises(ct.ArgumentError, match="gives the time first"):
+        ct.odeint(lambda t, y: -y, event=lambda y, t: y - 0.5)
+    want = scipy.integrate.odeint(slope, 1.0, ts, rtol=1e-10, atol=1e-12)[-1, 0]
+    assert abs(ct.odeint(lambda t, y: slope(y, t), rtol=1e-9)(1.0, ts)[-1] - want) < 1e-8
+    assert abs(ct.odeint(with_a_local)(1.0, ts)[-1] - np.exp(-1.0)) < 1e-5

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from scipy import sparse
 
 import catad as ct
 from catad.category.spaces import Tensor
@@ -59,3 +62,22 @@ def test_the_entries_of_large_single_maps_are_numbered_in_doubles() -> None:
     with ct.use_engine("cpu"):
         found = kept.entries(np, [mask])
     assert np.array_equal(found.rows, np.flatnonzero(mask)) and np.array_equal(found.columns, found.rows)
+
+
+@pytest.mark.parametrize("array", [np.eye(3), np.float64(2.0), sparse.eye_array(3)], ids=["array", "number", "sparse"])
+def test_a_map_and_an_array_have_no_sum(array: Any) -> None:
+    L = ct.scale(np.array([1.0, 2.0, 3.0]))
+    sums = (lambda: L + array, lambda: array + L, lambda: L - array, lambda: array - L)
+    for made in sums:
+        with pytest.raises(ct.SpaceError, match="a linear map cannot be added to an array"):
+            made()
+
+
+def test_a_map_has_no_index_and_is_no_list() -> None:
+    L: Any = ct.scale(np.array([1.0, 2.0]))
+    for key in (0, (0, 0), slice(None)):
+        with pytest.raises(ct.SpaceError, match="a linear map has no index"):
+            L[key]
+    with pytest.raises(TypeError, match="not iterable"):
+        list(L)
+    assert np.array([L, L]).shape == (2, 2, 2) and not np.iterable(L)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import importlib.util
 import linecache
@@ -197,3 +198,29 @@ def test_what_cloudpickle_brings_is_traced_or_read(tmp_path: Path) -> None:
     code = "import sys, pickle, catad as ct; print(float(ct.map(pickle.load(sys.stdin.buffer))(2.0)))"
     done = subprocess.run([sys.executable, "-c", code], input=sent, capture_output=True, timeout=120, check=True)
     assert done.stdout.decode().strip() == "5.0"
+
+
+CELL = """import math
+import numpy as np
+@ct.function
+def steps(x):
+    while x.sum() < 10.0:
+        x = np.exp(x) + math.sin(x[0])
+    return x
+slope = ct.grad(lambda x: math.sin(x))
+one = lambda x: math.cos(x); two = lambda x: math.sqrt(x)
+"""
+
+
+def test_a_cell_that_imports_what_its_functions_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    """IPython compiles each statement of a cell alone, and Python compiles `math.sin(x)` otherwise where it sees the import."""
+    file, scope = "<a cell that imports>", {"ct": ct}
+    monkeypatch.setitem(linecache.cache, file, (len(CELL), None, CELL.splitlines(True), file))
+    for statement in ast.parse(CELL).body:
+        exec(compile(ast.Module([statement], []), file, "exec"), scope)
+    space: dict[str, Any] = scope
+    x = np.zeros(2)
+    assert np.allclose(space["steps"](x), space["steps"].__wrapped__(x))
+    assert space["slope"](0.5) == np.cos(0.5)
+    found = find_source(space["one"]), find_source(space["two"])
+    assert [None if one is None else ast.unparse(one[0].body) for one in found] == ["math.cos(x)", "math.sqrt(x)"]

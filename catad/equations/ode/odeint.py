@@ -273,7 +273,8 @@ def odeint(
     without an event.
 
     Raises `ConvergenceError` with time, step size and error where steps become too small or `max_steps` do not suffice;
-    `ArgumentError` for times that are not sorted and for other options; `SpaceError` where slopes have other shapes than y.
+    `ArgumentError` for times that are not sorted, for a function whose parameters are named y and t in this order, and for other
+    options; `SpaceError` where slopes have other shapes than y.
     Sources: E. Hairer, S. P. Norsett and G. Wanner, Solving Ordinary Differential Equations I, 1993, sections II.4 to II.6; C.
     Tsitouras, Runge-Kutta pairs of order 5(4) satisfying only the first column simplifying assumption, 2011.
 
@@ -292,6 +293,10 @@ def odeint(
         raise errors.ArgumentError(errors.event_with_fixed_steps(steps))
     if direction not in (-1, 0, 1):
         raise errors.ArgumentError(errors.no_direction(direction))
+    for one in (rhs, event):
+        code = getattr(getattr(one, "fn", one), "__code__", None)
+        if code is not None and code.co_argcount >= 2 and code.co_varnames[:2] == ("y", "t"):
+            raise errors.ArgumentError(errors.time_comes_first(code.co_name))
     options = Options(
         method,
         _positive("rtol", rtol),

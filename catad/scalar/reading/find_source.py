@@ -3,6 +3,7 @@
 The source lines come from `linecache`, so notebooks, doctests and zipped packages work. They are believed only where compiling
 them again gives the function's own code, constants, names and positions included, down to the functions inside it. A file that
 was edited, a function whose `__code__` was replaced, another file of the same name: in all these cases there is no source.
+IPython compiles each statement of a cell alone, so code that a statement gives alone is believed, too.
 """
 
 from __future__ import annotations
@@ -30,11 +31,12 @@ _FUTURES = __future__.annotations.compiler_flag
 
 
 class _Parsed(NamedTuple):
-    """The functions of a file, its lines, the code that its functions are compiled to, and what it imports."""
+    """The functions of a file, its lines, the code that its functions are compiled to, its statements, and what it imports."""
 
     definitions: tuple[Definition, ...]
     lines: tuple[str, ...]
     compiled: tuple[CodeType, ...]
+    statements: tuple[ast.stmt, ...]
     imports: tuple[ast.stmt, ...]
 
 
@@ -42,11 +44,17 @@ class _Parsed(NamedTuple):
 def _parsed(lines: tuple[str, ...], flags: int) -> _Parsed | None:
     try:
         tree = parsed("".join(lines))
-        module = compile(tree, "<source>", "exec", flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+        codes = _compiled(tree, flags)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     definitions = tuple(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.Lambda))
-    return _Parsed(definitions, lines, tuple(codes_of(module))[1:], tuple(_imports(tree)))
+    return _Parsed(definitions, lines, codes, tuple(tree.body), tuple(_imports(tree)))
+
+
+def _compiled(tree: ast.Module, flags: int) -> tuple[CodeType, ...]:
+    """The code of the functions in a file, the outer ones first."""
+    module = compile(tree, "<source>", "exec", flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    return tuple(codes_of(module))[1:]
 
 
 def _file_of(function: FunctionType) -> _Parsed | None:
@@ -60,17 +68,31 @@ def find_source(function: FunctionType) -> tuple[Definition, tuple[str, ...]] | 
     code, found = function.__code__, _file_of(function)
     if found is None:
         return None
-    definitions, lines, compiled, _ = found
-    fitting = [node for node in definitions if _fits(node, code)]
+    lines = found.lines
+    fitting = [node for node in found.definitions if _fits(node, code)]
     if not fitting or (len(fitting) > 1 and not any(_positions(code))):  # Python was told to keep no columns
         return None
     best = min(fitting, key=_extent)
-    alike = [one for one in compiled if (one.co_name, one.co_firstlineno) == (code.co_name, code.co_firstlineno)]
+    alike = _alike(code, found.compiled)
+    if code not in alike and found.imports:
+        alike += _alike(code, _compiled_alone(best, found, code.co_flags & _FUTURES))
     if code in alike:
         return best, lines
     asserts = [_place(node) for node in ast.walk(best) if isinstance(node, ast.Assert)]
     same = asserts and _outline(code, asserts) in [_outline(one, asserts) for one in alike]
     return (best, lines) if same else None
+
+
+def _alike(code: CodeType, compiled: tuple[CodeType, ...]) -> list[CodeType]:
+    return [one for one in compiled if (one.co_name, one.co_firstlineno) == (code.co_name, code.co_firstlineno)]
+
+
+def _compiled_alone(node: Definition, file: _Parsed, flags: int) -> tuple[CodeType, ...]:
+    """The code of the functions in the statement that holds a definition, compiled alone. It differs where the file imports:
+    Python compiles `name.method(...)` otherwise where it sees that `name` is imported."""
+    after = (one for one in file.statements if (one.end_lineno or 0) >= node.lineno)
+    holding = next(one for one in after if any(inner is node for inner in ast.walk(one)))
+    return _compiled(ast.Module([holding], []), flags)
 
 
 def _imports(node: ast.AST) -> Iterator[ast.stmt]:
