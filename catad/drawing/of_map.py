@@ -14,8 +14,6 @@ from catad.drawing.page import line, opening, page, row, table
 from catad.drawing.pattern import cells_of, pattern
 from catad.drawing.render import render
 from catad.errors import CatadError
-from catad.linear.families.block import Sum
-from catad.linear.families.inverse import Inverse
 from catad.linear.families.inverses import inverse_of
 from catad.linear.map import LinearMap
 from catad.linear.structure import Structure
@@ -67,8 +65,8 @@ def _parts(structure: Structure) -> list[Structure]:
     if graph is not None and graph.nodes:
         nodes = reversed(graph.nodes) if graph.backward else graph.nodes
         return [node.part[0].T if graph.backward else node.part[0] for node in nodes]
-    if isinstance(structure, Sum):
-        return [part for part, _ in structure.parts]
+    if structure.summands:
+        return list(structure.summands)
     if structure.is_grid:
         return list(structure.pieces or ())
     return [part for part, _ in structure.series] if len(structure.series) > 1 else []
@@ -86,25 +84,24 @@ def solution_of(structure: Structure) -> str:
         found = inverse_of(structure).structure
     except CatadError as error:
         return f"nothing: {str(error).splitlines()[0]}"
-    used = list(dict.fromkeys([_said(one) for one in _inverses(found)]))
+    used = list(dict.fromkeys([_said(*one) for one in _inverses(found)]))
     if not used:
         return f"its inverse, {found.kind}, without factors"
     return shortened("; ".join(used), 120)
 
 
-def _inverses(structure: Structure) -> Iterator[Inverse]:
-    """The inverses that are part of a map."""
-    if isinstance(structure, Inverse):
-        yield structure
+def _inverses(structure: Structure) -> Iterator[tuple[Structure, str]]:
+    """The inverses that are part of a map: what each solves, and by which factors."""
+    if structure.solved is not None:
+        yield structure.solved
     else:
         for part in _parts(structure):
             yield from _inverses(part)
 
 
-def _said(inverse: Inverse) -> str:
-    kind = inverse.factored
+def _said(of: Structure, kind: str) -> str:
     if not kind:
-        return f"the solver of its structure, {inverse.of.kind}"
+        return f"the solver of its structure, {of.kind}"
     if kind.startswith("band"):
         below, above = kind.split()[1:]
         return f"LU factors of a band, {below} below the diagonal and {above} above"

@@ -236,6 +236,16 @@ class Structure(ABC):
         return False
 
     @property
+    def summands(self) -> tuple[Structure, ...]:
+        """The maps whose sum the map is given as; none where it is no sum."""
+        return ()
+
+    @property
+    def solved(self) -> tuple[Structure, str] | None:
+        """Where the map is an inverse: the map whose equations it solves, and its kind of factors, empty without factors."""
+        return None
+
+    @property
     def leafwise(self) -> Cells | None:
         """The map as a grid of maps between single leaves; None where it has no such parts."""
         return ((self.whole,),) if len(self.dom) == 1 and len(self.cod) == 1 else None

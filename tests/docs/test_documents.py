@@ -33,7 +33,7 @@ NEEDS = {  # a page runs where these are installed
     "how-to/pandas.md": ("pandas",),
     "how-to/processes.md": ("joblib",),
     "how-to/pytorch.md": ("torch",),
-    "how-to/scikit-learn.md": ("sklearn",),
+    "how-to/scikit-learn.md": ("sklearn", "pandas"),
 }
 
 

@@ -49,7 +49,9 @@ def test_runs_small(name: str, tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment, timeout=600)
     assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))
-    assert set(found) == {"machine", "rows", "bounds"} and (found["rows"] or found["bounds"])
+    origin = {"experiment", "about", "options", "date", "machine", "versions"}
+    assert set(found) == {*origin, "races", "rows", "bounds"} and (found["rows"] or found["bounds"])
+    assert found["experiment"] == name and all(race["ratio"] > 0 for race in found["races"])
     for row in found["bounds"]:
         assert row["holds"] == (row["measured"] >= row["bound"] if row["least"] else row["measured"] <= row["bound"])
         assert row["work"] in done.stdout and row["measured"] > 0

@@ -26,6 +26,7 @@ def loaded(name: str) -> Any:
     return module
 
 
+sys.path.append(str(FOLDER))  # they import each other
 planning, small = loaded("planning"), loaded("small_matrices")
 matrix, point = planning.matrix, planning.point
 

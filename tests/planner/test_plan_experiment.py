@@ -20,6 +20,8 @@ FOLDER = Path(__file__).parents[2] / "examples" / "experiments"
 
 
 def loaded(name: str) -> ModuleType:
+    if str(FOLDER) not in sys.path:
+        sys.path.append(str(FOLDER))  # they import each other
     spec = importlib.util.spec_from_file_location(f"{name}_experiment", FOLDER / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -63,7 +65,7 @@ def test_structured_families_grow_with_n_and_not_its_square(experiment: ModuleTy
 
 
 def test_what_it_writes(experiment: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = tmp_path / "rows.json"
+    file = tmp_path / "rows.json"
     old = sys.argv
     sys.argv = [
         "planning.py",
@@ -73,7 +75,7 @@ def test_what_it_writes(experiment: ModuleType, tmp_path: Path, capsys: pytest.C
         "--engine",
         "reference",
         "--json",
-        str(rows),
+        str(file),
         "--out",
         str(tmp_path),
     ]
@@ -81,9 +83,11 @@ def test_what_it_writes(experiment: ModuleType, tmp_path: Path, capsys: pytest.C
         experiment.main()
     finally:
         sys.argv = old
-    written = json.loads(rows.read_text(encoding="utf-8"))
-    assert [row["family"] for row in written] == list(experiment.FAMILIES)
-    assert all(row["operations"]["forward"] > 0 and row["seconds"]["planned"] > 0 for row in written)
+    written = json.loads(file.read_text(encoding="utf-8"))
+    rows = written["rows"]
+    assert [row["family"] for row in rows] == list(experiment.FAMILIES)
+    assert all(row["operations"]["forward"] > 0 and row["seconds"]["planned"] > 0 for row in rows)
+    assert len(written["races"]) == 2 * len(rows) and all(race["ratio"] > 0 for race in written["races"])
     assert (tmp_path / "planning.png").stat().st_size > 10_000
     printed = capsys.readouterr().out
     assert all(name in printed for name in experiment.FAMILIES)

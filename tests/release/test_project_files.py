@@ -79,7 +79,7 @@ def test_the_floors_are_those_of_the_project_and_the_tests_left_out_exist() -> N
 
 
 def test_the_page_on_versions_names_every_public_module() -> None:
-    page = text("docs/versions.md").split("## What is public")[1].split("\n## ")[0]
+    page = text("docs/versions.md").split("## Public names and behaviour")[1].split("\n## ")[0]
     named = set(re.findall(r"`(catad(?:\.\w+)?)`", page))
     modules = {f"catad.{path.parent.name}" for path in (ROOT / "catad").glob("*/__init__.py")}
     public = {module for module in modules if importlib.util.find_spec(module) and _has_public_names(module)}

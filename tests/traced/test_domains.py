@@ -129,4 +129,4 @@ def test_a_space_knows_no_names() -> None:
     notes = "\n".join(caught.value.__notes__)
     line = inspect.getsourcelines(loss)[1] + 1
     assert f"{__file__}:{line}:" in notes and "^^^^" in notes
-    assert "p: a tuple, as values of products are" in notes and "example values" in notes
+    assert "p: a tuple, which stays one" in notes and "a space that is a product" in notes and "example values" in notes

@@ -326,6 +326,10 @@ class Sum(Parallel):
     def T(self) -> Sum:
         return Sum(tuple([transposed(part) for part in self.parts]), self.slots)
 
+    @property
+    def summands(self) -> tuple[Structure, ...]:
+        return tuple([part for part, _ in self.parts])
+
     def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
         out: list[Wire | None] = [None] * len(self.cod)
         for part in self.parts:

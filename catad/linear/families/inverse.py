@@ -293,6 +293,10 @@ class Inverse(Structure):
         return bool(self.factored)
 
     @property
+    def solved(self) -> tuple[Structure, str]:
+        return self.of, self.factored
+
+    @property
     def T(self) -> Inverse:
         return Inverse(self.of.T, self.factored, not self.turned, self.rtol)
 

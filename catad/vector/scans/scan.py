@@ -373,10 +373,10 @@ def scan(
     with `reverse` it is `x_i op ... op x_{n-1}`, whose operands keep their order. Raises `MonoidError` for an operator that is
     not closed, and at the first call for a wrong neutral element or an operator that is not associative.
 
-    The value and its derivatives take O(n) operations, and O(log n) steps where all elements can be worked on at once (Bruun and
-    Larsen 2022, sections 7.1.2 and 7.2). The value reads the n elements once. The gradient reads them once for `+`, four times
-    for `*`, five times for affine maps, and six times for a minimum or a maximum. Where an element has d numbers and the
-    Jacobian of `op` has no zeros, a step of the derivative takes O(d^3) operations; zero blocks of this Jacobian take none.
+    Work O(n), depth O(log n), of the value and of its derivatives (Bruun and Larsen 2022, sections 7.1.2 and 7.2). Passes over
+    the n elements, of the value and of its gradient: `+` 1 and 1; `*` 1 and 4; a minimum or maximum 1 and 6; affine maps 1 and 5.
+    Where an element has d numbers and the Jacobian of `op` has no zeros, a step of the derivative takes O(d^3) operations; zero
+    blocks of this Jacobian take none.
 
     The result has the shape and dtype of the elements. Raises `ArgumentError` for an axis that is no integer, `SpaceError`
     for elements that are nested otherwise or have no such axis.
