@@ -34,6 +34,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is compiled yet."""
     anew(monkeypatch)
     at_once(monkeypatch)
+    monkeypatch.setattr(target, "_modules", type(target._modules)())  # what others hold is not found, either
     unload()
 
 
