@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from catad.errors.calls import *  # noqa: F403
     from catad.errors.category import *  # noqa: F403
     from catad.errors.chunks import *  # noqa: F403
+    from catad.errors.costs import *  # noqa: F403
     from catad.errors.engine import *  # noqa: F403
     from catad.errors.equations import *  # noqa: F403
     from catad.errors.extension import *  # noqa: F403
@@ -32,7 +33,7 @@ else:
 
     def __getattr__(name):
         parts = "category scalar calls engine extension functions indexing linear planner simt solve testing"
-        parts += " traced vector fft chunks equations integrals"
+        parts += " traced vector fft chunks equations integrals costs"
         is_none = name.startswith("_") or name in ("notices", "places")  # modules, for which their importer asks here first
         for part in () if is_none else parts.split():
             module = _import_module(f"{__name__}.{part}")
