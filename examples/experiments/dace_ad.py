@@ -39,13 +39,6 @@ import catad as ct  # noqa: E402
 Run = Callable[[], Any]
 
 
-def folder() -> Path | None:
-    """Where the programs are, if they are."""
-    data = os.environ.get("CATAD_OUTSIDE_DATA")
-    found = Path(data) / "npbench" if data else None
-    return found if found is not None and (found / "run.py").exists() else None
-
-
 def module(text: str, name: str, place: Path) -> Any:
     """A module of a text; both libraries read the source of its functions."""
     path = place / f"{name}.py"
@@ -199,12 +192,12 @@ def main() -> None:
     if found.one:
         print(json.dumps(one(Path(found.one), found.rounds)))
         return
-    place = folder()
-    if place is None or importlib.util.find_spec("dace") is None:
+    harness = measuring.outside_folder()
+    if harness is None or importlib.util.find_spec("dace") is None:
         print("nothing to measure: CATAD_OUTSIDE_DATA has no folder npbench, or dace >= 2.0 is not installed")
         return
     rows, bounds = [], []
-    for path in sorted(place.glob("*.json")):
+    for path in sorted(harness.parent.glob("*.json")):
         if found.only and path.stem not in found.only:
             continue
         row = apart(path, found)

@@ -244,13 +244,6 @@ def cell_by_vjp(n: int, rounds: int) -> dict[str, Any]:
 # -- programs of others
 
 
-def outside_folder() -> Path | None:
-    """The folder with the programs of others, where there is one."""
-    folder = os.environ.get("CATAD_OUTSIDE_DATA")
-    file = Path(folder or "") / "npbench" / "run.py"
-    return file if folder and file.exists() else None
-
-
 def outside(file: Path) -> list[dict[str, Any]]:
     """What the programs of the folder npbench print of their times; a program without times has its status alone."""
     done = subprocess.run([sys.executable, str(file), "--times"], capture_output=True, text=True)
@@ -370,7 +363,7 @@ def main() -> None:
     ]
     others = []
     if asked("programs of others"):
-        file = None if found.small else outside_folder()
+        file = None if found.small else measuring.outside_folder()
         others = [] if file is None else outside(file)
         if file is None and not found.small:
             notice += "\nCATAD_OUTSIDE_DATA names no folder with npbench/run.py: the programs of others are left out"

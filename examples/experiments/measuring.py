@@ -126,6 +126,16 @@ def like(value: Any, leaf: Callable[[np.ndarray], np.ndarray]) -> Any:
     return leaf(np.asarray(value)) if np.asarray(value).dtype.kind == "f" else ()
 
 
+# -- programs of others
+
+
+def outside_folder() -> Path | None:
+    """The folder with the programs of others, where there is one."""
+    folder = os.environ.get("CATAD_OUTSIDE_DATA")
+    file = Path(folder or "") / "npbench" / "run.py"
+    return file if folder and file.exists() else None
+
+
 # -- showing
 
 

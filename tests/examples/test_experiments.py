@@ -195,11 +195,11 @@ def test_programs_of_others_are_rows_where_they_are_there(
 ) -> None:
     loops = experiment("loops")
     monkeypatch.delenv("CATAD_OUTSIDE_DATA", raising=False)
-    assert loops.outside_folder() is None
+    assert loops.measuring.outside_folder() is None
     (tmp_path / "npbench").mkdir()
     (tmp_path / "npbench" / "run.py").write_text(f"print({OUTSIDE!r})", encoding="utf-8")
     monkeypatch.setenv("CATAD_OUTSIDE_DATA", str(tmp_path))
-    rows = loops.outside(loops.outside_folder())
+    rows = loops.outside(loops.measuring.outside_folder())
     assert [row["work"] for row in rows] == ["a", "b", "c", "d"] and rows[2]["status"] == "WRONG gradient"
     assert [row["JAX"] for row in rows] == [0.5, None, None, None] and [row["NumPy"] for row in rows] == [4.0, 1.0, None, None]
     found = {(bound.work.split(", ")[-1], bound.against): bound.measured for bound in loops.outside_bounds(rows)}
