@@ -30,16 +30,18 @@ class Rows:
     """An array in a `.npy` file, which is open only while a part of it is read, so that no more of it than that is in memory.
 
     Dask asks for parts of it as of an array of NumPy. Tasks carry the path, not the numbers. `read` counts the rows that were
-    read in this process.
+    read in this process. The header is read once, here: it is Python text, which two threads of CPython 3.11 cannot parse at the
+    same time (its issue 106905).
     """
 
     def __init__(self, path: Path) -> None:
         array = np.load(path, mmap_mode="r")
         self.path, self.shape, self.dtype, self.ndim = path, array.shape, array.dtype, array.ndim
+        self.first = array.offset  # bytes before the numbers
         self.read = 0
 
     def __getitem__(self, part):
-        found = np.array(np.load(self.path, mmap_mode="r")[part])
+        found = np.array(np.memmap(self.path, self.dtype, "r", self.first, self.shape)[part])
         self.read += len(found)
         return found
 

@@ -6,6 +6,7 @@ import numpy as np
 from example_support import example
 
 import catad as ct
+from tests.experiments import experiment
 
 kernels = example("kernels")
 
@@ -23,10 +24,10 @@ def test_the_gradient_of_host_code_with_two_launches():
 
 
 def test_the_experiment_measures_equal_work(capsys):
-    experiment = example("experiments/kernels")
-    for work in experiment.works(1024):
+    races = experiment("kernels")
+    for work in races.works(1024):
         if "scalar loop" not in work.name:
             np.testing.assert_allclose(np.ravel(work.ours(*work.args)), np.ravel(work.other(*work.other_args)), atol=1e-9)
-    rows = experiment.main(["--lanes", "512", "--rounds", "1"])
+    rows = races.main(["--lanes", "512", "--rounds", "1"])
     assert len(rows) == 6 and all(row["value"] >= 0 for row in rows)
     assert "tree reduction" in capsys.readouterr().out

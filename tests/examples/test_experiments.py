@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import subprocess
@@ -16,8 +15,9 @@ import pytest
 from example_support import FOLDER
 
 import catad as ct
+from tests.experiments import FOLDER as EXPERIMENTS
+from tests.experiments import experiment
 
-EXPERIMENTS = FOLDER / "experiments"
 SMALL = {
     "hm_lstm": ["--sizes", "80", "--no-peers", "--rounds", "2"],
     "arity": ["--n", "5000", "--arities", "1", "2", "5", "--widths", "2", "--rounds", "2"],
@@ -31,13 +31,6 @@ SMALL = {
     "chunks": ["--small", "--rounds", "1", "--only", "map", "recurrence, value", "k-means", "graph"],
     "loops": ["--small", "--no-peers", "--rounds", "2", "--only", "kalman", "sir", "while", "sweep", "vjp"],
 }  # fmt: skip
-
-
-@pytest.fixture
-def experiment(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Imports an experiment as a script does, with its folder on the path."""
-    monkeypatch.syspath_prepend(str(EXPERIMENTS))
-    return importlib.import_module
 
 
 @pytest.mark.quick(3)
@@ -59,7 +52,7 @@ def test_runs_small(name: str, tmp_path: Path) -> None:
     assert picture.stem == name and picture.stat().st_size > 1000
 
 
-def test_all_forms_of_the_cell_agree_with_calculus(experiment: Any) -> None:
+def test_all_forms_of_the_cell_agree_with_calculus() -> None:
     hm_lstm = experiment("hm_lstm")
     for gates in hm_lstm.GATES:
         x, w = hm_lstm.arguments(24, gates)
@@ -80,7 +73,7 @@ def test_all_forms_of_the_cell_agree_with_calculus(experiment: Any) -> None:
 
 
 @pytest.mark.numpy_only
-def test_the_fused_cell_is_one_stage_and_the_boxes_are_many(experiment: Any) -> None:
+def test_the_fused_cell_is_one_stage_and_the_boxes_are_many() -> None:
     hm_lstm = experiment("hm_lstm")
     x, w = hm_lstm.arguments(80, "random rows")
     with ct.use_engine("cpu"):
@@ -96,7 +89,7 @@ def test_the_fused_cell_is_one_stage_and_the_boxes_are_many(experiment: Any) -> 
     assert sum(stage.calls for stage in p.stages) > 8
 
 
-def test_chunks_give_the_partials_of_one_pass(experiment: Any) -> None:
+def test_chunks_give_the_partials_of_one_pass() -> None:
     arity = experiment("arity")
     k, n = 5, 7
     xs = tuple(np.random.default_rng(0).uniform(0.5, 1.5, (k, n)))
@@ -113,7 +106,7 @@ def test_chunks_give_the_partials_of_one_pass(experiment: Any) -> None:
 
 
 @pytest.mark.parametrize("length", [1, 8, 60])
-def test_gates_in_runs(experiment: Any, length: int) -> None:
+def test_gates_in_runs(length: int) -> None:
     divergence = experiment("divergence")
     n = 60
     z, zb = divergence.gates_in_runs(n, length)
@@ -125,7 +118,7 @@ def test_gates_in_runs(experiment: Any, length: int) -> None:
     assert length == n or len(np.unique(pairs[0], axis=0)) > 1
 
 
-def test_operators_of_the_tables(experiment: Any) -> None:
+def test_operators_of_the_tables() -> None:
     tables = experiment("futhark_tables")
     rng = np.random.default_rng(0)
     for d in (2, 3, 4, 5):
@@ -143,7 +136,7 @@ def test_operators_of_the_tables(experiment: Any) -> None:
     assert len(set(names)) == len(names) == 10 + 7 + 2 * 9
 
 
-def test_published_figures_stand_beside_their_bins(experiment: Any) -> None:
+def test_published_figures_stand_beside_their_bins() -> None:
     tables = experiment("futhark_tables")
     said = {
         bins: {row.name.split(",")[0]: row.published for row in tables.histograms(bins)} for bins in (31, 1023, 1_000_000)
@@ -156,14 +149,14 @@ def test_published_figures_stand_beside_their_bins(experiment: Any) -> None:
     ]
 
 
-def test_peak_memory_counts_input_and_output(experiment: Any) -> None:
+def test_peak_memory_counts_input_and_output() -> None:
     cpu_engine = experiment("cpu_engine")
     with ct.use_engine("reference"):
         many = cpu_engine.peak(200_000)
     assert many["peak"] > 2 * many["needed"]  # array code keeps what lies between: the measure sees it
 
 
-def test_charts_without_matplotlib(experiment: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_charts_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     measuring = experiment("measuring")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     series = {"a < b": ([1, 10, 100], [1.0, 2.0, 4.0]), "one point": ([10], [3.0])}
@@ -191,7 +184,7 @@ OUTSIDE = "\n".join([
 
 
 def test_programs_of_others_are_rows_where_they_are_there(
-    experiment: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loops = experiment("loops")
     monkeypatch.delenv("CATAD_OUTSIDE_DATA", raising=False)
@@ -208,7 +201,7 @@ def test_programs_of_others_are_rows_where_they_are_there(
 
 
 def test_the_report_of_a_gpu_runs_nothing_where_there_is_none(
-    experiment: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Any
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Any
 ) -> None:
     gpu_report = experiment("gpu_report")
     monkeypatch.setitem(sys.modules, "cupy", None)
@@ -218,7 +211,7 @@ def test_the_report_of_a_gpu_runs_nothing_where_there_is_none(
 
 
 @pytest.mark.filterwarnings("ignore::catad.CatadNotice")
-def test_the_report_of_a_gpu_on_a_fake_one(experiment: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Any) -> None:
+def test_the_report_of_a_gpu_on_a_fake_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Any) -> None:
     """Its checks and its tables; the times are those of a processor, and are written nowhere."""
     from tests.fake_cupy import fake
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,13 +10,12 @@ import pytest
 
 import catad as ct
 
-EXPERIMENTS = Path(__file__).parents[2] / "examples" / "experiments"
+from ..experiments import experiment as imported
 
 
 @pytest.fixture
-def experiment(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(EXPERIMENTS))
-    return importlib.import_module("cold_plans")
+def experiment() -> Any:
+    return imported("cold_plans")
 
 
 def test_programs_are_differentiated(experiment: Any) -> None:

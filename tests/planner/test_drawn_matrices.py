@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Callable
 from itertools import pairwise
@@ -19,7 +18,8 @@ from catad.planner.chains.factors import multiplied
 from catad.planner.network.sums import summed
 from catad.planner.plan import forget
 
-EXPERIMENTS = Path(__file__).parents[2] / "examples" / "experiments"
+from ..experiments import experiment as imported
+
 PROGRAMS = 200
 EACH, LEAST = 10, 120  # products and sums that planning looks at for each box of a program, and in any case
 LAID_OUT = 60, 400  # boxes that it lays out for each box of the application, and in any case
@@ -27,9 +27,8 @@ PLANNED = ct.CostProfile("example", (("others", (3e-6, 1e-10, 3e-10)), ("Reshape
 
 
 @pytest.fixture
-def experiment(process_settings: None, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(EXPERIMENTS))
-    return importlib.import_module("drawn_matrices")
+def experiment(process_settings: None) -> Any:
+    return imported("drawn_matrices")
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,11 +14,9 @@ from catad.planner.chains.factors import multiplied
 from catad.planner.costs.cost_profile import CostProfile, Rates
 from catad.planner.plan import forget
 
-FILE = Path(__file__).parents[2] / "examples" / "experiments" / "small_matrices.py"
-spec = importlib.util.spec_from_file_location("small_matrices", FILE)
-assert spec is not None and spec.loader is not None
-programs = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(programs)
+from ..experiments import experiment
+
+programs = experiment("small_matrices")
 
 CASES = {
     "2 rotations": programs.prefixes(2),

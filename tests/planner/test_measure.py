@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -17,8 +12,8 @@ from catad.planner.costs.cost_profile import CALL, WITHIN, CostProfile, Rates
 from catad.planner.costs.measure import Measured, estimate
 
 from ..conftest import FUNCTIONS, RATES
+from ..experiments import experiment
 
-FOLDER = Path(__file__).parents[2] / "examples" / "experiments"
 PLAIN = (("matmul", Rates(2.0, 0.0, 1.0)), ("others", Rates(5.0, 0.5, 0.0)))
 WHOLE = ((CALL, Rates(7.0, 0.25, 0.0)), (WITHIN, Rates(0.0, 0.125, 3.0)))
 
@@ -59,13 +54,8 @@ def test_what_cannot_be_measured() -> None:
 
 
 def test_the_experiment_prints_ratios(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(FOLDER))
     monkeypatch.setenv("XLA_FLAGS", "")  # the experiment sets it for JAX
-    spec = importlib.util.spec_from_file_location("estimates", FOLDER / "estimates.py")
-    assert spec is not None and spec.loader is not None
-    module: Any = importlib.util.module_from_spec(spec)
-    sys.modules["estimates"] = module
-    spec.loader.exec_module(module)
+    module = experiment("estimates")
     monkeypatch.setattr(ct, "set_num_threads", lambda count: None)  # it would hold for the tests that follow
     monkeypatch.setattr("sys.argv", ["estimates.py", "--only", "stencil, 100", "4 rotations"])
     module.main()

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,20 +11,9 @@ import pytest
 import catad as ct
 from catad.planner.plan import plan
 
-FOLDER = Path(__file__).parents[2] / "examples" / "experiments"
+from ..experiments import experiment
 
-
-def loaded(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-sys.path.append(str(FOLDER))  # they import each other
-planning, small = loaded("planning"), loaded("small_matrices")
+planning, small = experiment("planning"), experiment("small_matrices")
 matrix, point = planning.matrix, planning.point
 
 

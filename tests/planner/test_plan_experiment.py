@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
 from collections.abc import Iterator
@@ -14,24 +13,15 @@ import pytest
 
 import catad as ct
 
+from ..experiments import experiment as imported
+
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
-FOLDER = Path(__file__).parents[2] / "examples" / "experiments"
-
-
-def loaded(name: str) -> ModuleType:
-    if str(FOLDER) not in sys.path:
-        sys.path.append(str(FOLDER))  # they import each other
-    spec = importlib.util.spec_from_file_location(f"{name}_experiment", FOLDER / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="module")
 def experiment() -> ModuleType:
-    return loaded("planning")
+    return imported("planning")
 
 
 @pytest.fixture(autouse=True)
@@ -95,7 +85,7 @@ def test_what_it_writes(experiment: ModuleType, tmp_path: Path, capsys: pytest.C
 
 def test_the_order_by_sizes_makes_some_plans_cheaper() -> None:
     """With it and without it: a program of which the experiment says so."""
-    experiment = loaded("orders_by_sizes")
+    experiment = imported("orders_by_sizes")
     program = experiment.drawn(102)
     (with_it, _), (without, _) = (experiment.planned(program, most) for most in (experiment.search.SIZED, 0))
     assert with_it < without
