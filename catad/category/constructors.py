@@ -18,6 +18,7 @@ from catad import errors
 from catad.category.spaces import Space
 from catad.category.terms import D
 from catad.errors.places import here
+from catad.errors.traceback_filtering import filter_traceback
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -37,15 +38,19 @@ def constructor(arrays: str = "", morphisms: str = "") -> Callable[[Callable[P, 
 
         @wraps(fn)
         def made(*args: P.args, **kwargs: P.kwargs) -> R:
-            for name, arg in (*zip(names, args, strict=False), *kwargs.items()):
-                if type(arg) not in _PLAIN and _misplaced(arg, *fits.get(name, (False, False))):
-                    raise errors.SpaceError(_meant(fn, fits, args, kwargs, (name, arg)))
             try:
-                out = fn(*args, **kwargs)
-            except TypeError as error:
-                if isinstance(error, errors.CatadError) or _binds(fn, args, kwargs):
-                    raise
-                raise errors.SpaceError(_meant(fn, fits, args, kwargs, said=str(error))) from None
+                for name, arg in (*zip(names, args, strict=False), *kwargs.items()):
+                    if type(arg) not in _PLAIN and _misplaced(arg, *fits.get(name, (False, False))):
+                        raise errors.SpaceError(_meant(fn, fits, args, kwargs, (name, arg)))
+                try:
+                    out = fn(*args, **kwargs)
+                except TypeError as error:
+                    if isinstance(error, errors.CatadError) or _binds(fn, args, kwargs):
+                        raise
+                    raise errors.SpaceError(_meant(fn, fits, args, kwargs, said=str(error))) from None
+            except Exception as error:
+                filter_traceback(error)
+                raise
             if isinstance(out, D) and not hasattr(out, "_place"):
                 out._place = here()
             return out

@@ -8,7 +8,7 @@ the word of its factors, so it does not depend on the bracketing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -18,6 +18,7 @@ from catad import errors, upward
 from catad.category.same_terms import same
 from catad.category.spaces import Result, Space, Value, flatten
 from catad.errors.places import Place, here
+from catad.errors.traceback_filtering import boundary, filter_traceback
 from catad.values.complex_numbers import is_complex
 
 if TYPE_CHECKING:
@@ -202,13 +203,16 @@ class D:
             front = self._front
         except AttributeError:
             front = upward.front_of(self)
-        if front is not None:
-            called: Result = front.call(self, args, kwargs)
+        try:
+            called: Result = self._called(args, kwargs) if front is None else front.call(self, args, kwargs)
             return called
-        if kwargs:
-            raise errors.SpaceError(errors.no_keywords(self, kwargs))
-        if not args:
-            raise errors.SpaceError(errors.no_arguments(self))
+        except Exception as error:
+            filter_traceback(error)
+            raise
+
+    def _called(self, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Result:
+        if kwargs or not args:
+            raise errors.SpaceError(errors.no_keywords(self, kwargs) if kwargs else errors.no_arguments(self))
         x = args[0] if len(args) == 1 else args
         try:
             if type(x) is not np.ndarray:
@@ -223,12 +227,12 @@ class D:
             if isinstance(error, errors.SpaceError):
                 if any(isinstance(leaf, D) for leaf in flatten(x)):
                     raise errors.SpaceError(errors.applied_to_morphisms(self, args)) from None
-                speaking = upward.speaking(self, args)
-                if speaking is not self:
+                if (speaking := upward.speaking(self, args)) is not self:
                     return speaking(*args)
             errors.made_at(error, self)
             raise
 
+    @boundary
     def spaces(self, *at: Any, **named: Any) -> Space:
         """The codomain at a domain, without data: at a space, at the spaces of the arguments, or at example values.
 

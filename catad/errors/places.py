@@ -16,8 +16,9 @@ import numpy
 
 Place = tuple[CodeType, int]
 
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _OURS = (
-    os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep,
+    _PACKAGE,
     *[os.path.join(os.path.dirname(os.__file__), name) for name in ("functools.py", "contextlib.py")],
     os.path.dirname(numpy.__file__) + os.sep,
 )
@@ -25,8 +26,13 @@ _STANDARD = os.path.dirname(os.__file__) + os.sep
 _OPERATOR = opmap["BINARY_OP"]
 
 
-def is_ours(file: str) -> bool:
+def of_package(file: str) -> bool:
     """True for a file of this package."""
+    return file.startswith(_PACKAGE)
+
+
+def is_ours(file: str) -> bool:
+    """True for a file of this package, or of NumPy and of Python's wrappers of functions, through which it is called."""
     return file.startswith(_OURS)
 
 
@@ -41,7 +47,7 @@ def called() -> Place | None:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
-        if not code.co_filename.startswith(_OURS) and not _is_generated(frame):
+        if not code.co_filename.startswith(_OURS) and not is_generated(frame):
             return code, frame.f_lasti
         frame = frame.f_back
     return None
@@ -52,7 +58,7 @@ def frames_inside() -> int:
     frame: FrameType | None = sys._getframe(1)
     count = 0
     while frame is not None:
-        if not frame.f_code.co_filename.startswith(_OURS) and not _is_generated(frame):
+        if not frame.f_code.co_filename.startswith(_OURS) and not is_generated(frame):
             return count
         frame, count = frame.f_back, count + 1
     return 0
@@ -63,7 +69,7 @@ def of_user() -> Place | None:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        if not (file.startswith(_OURS) or _is_of_library(file) or _is_generated(frame)):
+        if not (file.startswith(_OURS) or _is_of_library(file) or is_generated(frame)):
             return frame.f_code, frame.f_lasti
         frame = frame.f_back
     return None
@@ -76,7 +82,7 @@ def users_call() -> tuple[str | None, str | None]:
     return where, None if place is None or where is None else excerpt(place)
 
 
-def _is_generated(frame: FrameType) -> bool:
+def is_generated(frame: FrameType) -> bool:
     """True where the frame is that of a method which `dataclass` has made for a class of this package."""
     return frame.f_code.co_filename == "<string>" and str(frame.f_globals.get("__name__")).startswith("catad.")
 

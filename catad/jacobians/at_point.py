@@ -23,6 +23,7 @@ from catad.derivative.grad import Gradient, aux, main
 from catad.engine.choice import engine_of
 from catad.engine.program import Program, program_of
 from catad.engine.reference import REFERENCE
+from catad.errors.traceback_filtering import boundary
 from catad.front.calling import Point, applied, leaves_of, point, restored, stripped
 from catad.front.complex_arrays import speaking
 from catad.front.specialise import front_of
@@ -139,6 +140,7 @@ def coefficients_at(
     return with_trip_counts(call)
 
 
+@boundary
 def linearize(f: MorphismLike, *primals: Value, **named: Value) -> tuple[Result, LinearMap]:
     """The value at a point, and the derivative there as a linear map from tangents to tangents.
 
@@ -168,6 +170,7 @@ def jvp(
 def jvp(
     f: MorphismLike, primals: Sequence[Value], tangents: Sequence[Value], has_aux: Literal[True]
 ) -> tuple[Result, Result, Any]: ...
+@boundary
 def jvp(f: MorphismLike, primals: Sequence[Value], tangents: Sequence[Value], has_aux: bool = False) -> tuple[Any, ...]:
     """The value at a point and the derivative in a direction, in one program (forward mode).
 
@@ -233,6 +236,7 @@ def _space(value: Any) -> Space:
 def vjp(f: MorphismLike, *primals: Value, has_aux: Literal[False] = False) -> tuple[Result, Pullback]: ...
 @overload
 def vjp(f: MorphismLike, *primals: Value, has_aux: Literal[True]) -> tuple[Result, Pullback, Any]: ...
+@boundary
 def vjp(f: MorphismLike, *primals: Value, has_aux: bool = False) -> tuple[Any, ...]:
     """The value at a point, and the pullback: cotangent of the result to a tuple of cotangents, one for each primal.
 
@@ -266,6 +270,7 @@ def vjp(f: MorphismLike, *primals: Value, has_aux: bool = False) -> tuple[Any, .
     return (restored(tree, y), made, restored(beside, extra)) if has_aux else (restored(tree, y), made)
 
 
+@boundary
 def hvp(f: MorphismLike, primals: Sequence[Value], tangents: Sequence[Value]) -> Result:
     """The Hessian of a scalar function times a tangent, forward over reverse: no Hessian is made.
 

@@ -19,6 +19,7 @@ from catad.category.wiring import Builder, share
 from catad.derivative.functors import fused, linear_graph
 from catad.derivative.grad import Argnums, Factors, Gradient, by_argument, differentiated, leaves_of_factors
 from catad.engine.choice import running
+from catad.errors.traceback_filtering import boundary
 from catad.front.calling import Point, are_read, call_key
 from catad.front.specialise import (
     argument_numbers,
@@ -82,6 +83,7 @@ class Jacobian:
         self.f, self.mode, self.argnums, self.result = f, mode, argnums, result
         self._kind = "" if isinstance(mode, Plan) else f"jacobian by {argnums}, {mode}, {result}"  # its hash is kept
 
+    @boundary
     def __call__(self, *primals: Value, **named: Value) -> Any:
         if isinstance(self.mode, Plan):
             linear = self._as_planned(self.mode, primals, named)

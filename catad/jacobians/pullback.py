@@ -12,6 +12,7 @@ from catad.category.spaces import Product, Result, Space, Tensor, Value, flatten
 from catad.category.terms import D
 from catad.derivative.functors import ReverseDifferential
 from catad.engine.program import run_structure
+from catad.errors.traceback_filtering import boundary
 from catad.front.calling import applied, stripped
 from catad.jacobians.tangents import tangent_leaves
 from catad.linear.structure import Structure
@@ -86,6 +87,7 @@ class Pullback(HoldsArrays):
             return self.trees.of_primals(whole, self.dom, self.many_primals)
         return whole if self.many_primals else (whole,)
 
+    @boundary
     def __call__(self, cotangent: Value) -> tuple[Result, ...]:
         if self.trees is not None:
             cotangent = self.trees.plain(cotangent)
@@ -163,6 +165,7 @@ class TracedPullback:
     def __init__(self, term: D, at: Point, trees: Trees | None, many: bool) -> None:
         self.term, self.at, self.trees, self.many_primals = term, at, trees, many
 
+    @boundary
     def __call__(self, cotangent: Any) -> tuple[Any, ...]:
         w = cotangent if self.trees is None else self.trees.plain(cotangent)
         whole = applied(ReverseDifferential(self.term), (self.at.value, w))

@@ -16,6 +16,7 @@ from catad.category.spaces import Space, Value
 from catad.category.terms import D, MorphismLike, morphism
 from catad.category.wiring import Wiring
 from catad.derivative.grad import grad
+from catad.errors.traceback_filtering import boundary
 from catad.linear.map import LinearMap, linear_map
 from catad.linear.structure import Structure
 from catad.planner.chains import cache
@@ -300,6 +301,7 @@ class Plan(Reports):
         return self.strategy.alternatives(self.request.at(self.structure).model)
 
 
+@boundary
 def plan(
     f_or_chain: MorphismLike | LinearMap | Structure | Sequence[LinearMap | Structure | tuple[int, int]],
     *primals_or_spaces: Any,

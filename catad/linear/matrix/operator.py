@@ -13,6 +13,7 @@ import numpy as np
 from catad import errors
 from catad.category.spaces import Result, Space, Value, flatten
 from catad.category.wiring import Wire
+from catad.errors.traceback_filtering import boundary
 from catad.linear.matrix import as_matrix, columns
 from catad.linear.solving import general
 from catad.values.arrays import Array, is_stand_in
@@ -185,6 +186,7 @@ class Operator:
         """
         return general.solver(self)
 
+    @boundary
     def solve(self: Any, b: Any, rtol: float | None = None) -> Result:
         """The `x` with `L(x) == b`, by structure: `L.solver` says in which way.
 
