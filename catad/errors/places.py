@@ -69,7 +69,7 @@ def of_user() -> Place | None:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        if not (file.startswith(_OURS) or _is_of_library(file) or is_generated(frame)):
+        if not (file.startswith(_OURS) or is_of_library(file) or is_generated(frame)):
             return frame.f_code, frame.f_lasti
         frame = frame.f_back
     return None
@@ -83,8 +83,8 @@ def users_call() -> tuple[str | None, str | None]:
 
 
 def is_generated(frame: FrameType) -> bool:
-    """True where the frame is that of a method which `dataclass` has made for a class of this package."""
-    return frame.f_code.co_filename == "<string>" and str(frame.f_globals.get("__name__")).startswith("catad.")
+    """True where the frame is of code without a file that this package has written, or `dataclass` for a class of it."""
+    return frame.f_code.co_filename.startswith("<") and str(frame.f_globals.get("__name__")).startswith("catad.")
 
 
 def _span(where: Place) -> tuple[int | None, int | None, int | None, int | None]:
@@ -166,10 +166,16 @@ def innermost(error: BaseException) -> Place | None:
         file = step.tb_frame.f_code.co_filename
         if not file.startswith(_OURS):
             found = step.tb_frame.f_code, step.tb_lasti
-            own = own if _is_of_library(file) else found
+            own = own if is_of_library(file) else found
         step = step.tb_next
     return own or found
 
 
-def _is_of_library(file: str) -> bool:
-    return file.startswith(_STANDARD) or any(part in ("site-packages", "dist-packages") for part in file.split(os.sep))
+def is_of_library(file: str) -> bool:
+    """True for a file of Python's standard library, or of an installed package."""
+    return is_of_python(file) or any(part in ("site-packages", "dist-packages") for part in file.split(os.sep))
+
+
+def is_of_python(file: str) -> bool:
+    """True for a file of Python's standard library, or of its machinery of imports."""
+    return file.startswith((_STANDARD, "<frozen ")) and "site-packages" not in file

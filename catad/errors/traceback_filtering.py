@@ -4,32 +4,42 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dis import opname
 from functools import wraps
 from itertools import groupby, zip_longest
 from types import TracebackType
 from typing import ParamSpec, TypeVar
 
-from catad.errors.base import CatadError
-from catad.errors.places import is_generated, is_ours, of_package
+from catad.errors.base import CatadError, CatadNotice
+from catad.errors.places import is_generated, is_of_library, is_of_python, is_ours, of_package
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 def filter_traceback(error: BaseException) -> None:
-    """Take the frames of this package out of the traceback of an error, and of those it came from.
+    """Take the frames of this package out of the traceback of an error, of those it came from, and of those in its group.
 
     A function that users call does it in a handler of its own, before a bare `raise`, which adds no frame. The environment
     variable `CATAD_TRACEBACK_FILTERING=off` leaves the frames where they are.
     """
     if os.environ.get("CATAD_TRACEBACK_FILTERING", "").lower() in ("off", "0", "no", "false"):
         return
-    seen: BaseException | None = error
-    while seen is not None:
-        _filter(seen)
-        if seen.__cause__ is None and _caught_inside(seen.__context__) and _is_reported(seen):
-            seen.__suppress_context__ = True
-        seen = seen.__cause__ or (None if seen.__suppress_context__ else seen.__context__)
+    said = _is_reported(error)  # those that it came from arose while the same function was traced
+    waiting: list[BaseException | None] = [error]
+    seen: set[int] = set()  # `raise error from error` makes a ring
+    while waiting:
+        each = waiting.pop()
+        if each is None or id(each) in seen:
+            continue
+        seen.add(id(each))
+        steps = _steps(each)
+        if not _is_defect(each, steps, said or _is_reported(each)):
+            _filter(each, steps)
+            if each.__cause__ is None and _caught_inside(each.__context__) and _is_reported(each):
+                each.__suppress_context__ = True
+        waiting.append(each.__cause__ or (None if each.__suppress_context__ else each.__context__))
+        waiting += each.exceptions if isinstance(each, BaseExceptionGroup) else ()
 
 
 def boundary(function: Callable[P, R]) -> Callable[P, R]:
@@ -46,32 +56,72 @@ def boundary(function: Callable[P, R]) -> Callable[P, R]:
     return filtered
 
 
-def _filter(error: BaseException) -> None:
+def _steps(error: BaseException) -> list[TracebackType]:
     steps: list[TracebackType] = []
     step = error.__traceback__
     while step is not None:
         steps.append(step)
         step = step.tb_next
+    return steps
+
+
+def _filter(error: BaseException, steps: list[TracebackType]) -> None:
     kept: list[TracebackType] = []
-    inside = False
-    for ours, run in groupby(steps, lambda step: is_ours(step.tb_frame.f_code.co_filename) or is_generated(step.tb_frame)):
+    for ours, run in groupby(steps, lambda step: is_ours(_file(step)) or _of_package(step)):
         group = list(run)
-        inside = ours and any(of_package(each.tb_frame.f_code.co_filename) for each in group)
-        kept += [] if inside else group
-    if inside and not _is_reported(error):  # an error of catad's own, whose frames say where
-        return
+        kept += [] if ours and any(map(_of_package, group)) else group
     for step, after in zip_longest(kept, kept[1:]):
         step.tb_next = after
-    error.__traceback__ = kept[0] if kept else None
+    error.with_traceback(kept[0] if kept else None)  # an assignment fails where the class is a frozen dataclass
+
+
+def _is_defect(error: BaseException, steps: list[TracebackType], said: bool) -> bool:
+    """True for an error that arose in this package, or in a library below it, and is no word of theirs to the user.
+
+    While a function of the user is traced, this package raises errors as NumPy does, or asks NumPy, which raises them. They are
+    words to the user, and the first one that is met is `said` to be so by its note. What an expression of this package raises,
+    such as an attribute that is not there, is a defect.
+    """
+    if isinstance(error, (CatadError, CatadNotice, RuntimeWarning)):
+        return False
+    count = len(steps)
+    while count and _inside(steps[count - 1]) and not _of_package(steps[count - 1]):
+        count -= 1
+    if not count or not _of_package(steps[count - 1]):
+        return False
+    if isinstance(error, RecursionError):  # the user's function calls itself, unless most frames are below its last one
+        below = next((k for k, step in enumerate(reversed(steps)) if not _inside(step)), len(steps))
+        return 2 * below > len(steps)
+    if not said:
+        return True
+    if count < len(steps):
+        return is_of_python(_file(steps[count]))
+    name = opname[steps[-1].tb_frame.f_code.co_code[steps[-1].tb_lasti]]
+    return name != "RAISE_VARARGS" and not ("CALL" in name and isinstance(error, (ValueError, OverflowError)))
+
+
+def _file(step: TracebackType) -> str:
+    return step.tb_frame.f_code.co_filename
+
+
+def _of_package(step: TracebackType) -> bool:
+    return of_package(_file(step)) or is_generated(step.tb_frame)
+
+
+def _inside(step: TracebackType) -> bool:
+    """True for a frame of this package or of a library."""
+    return _of_package(step) or is_ours(_file(step)) or is_of_library(_file(step))
 
 
 def _caught_inside(error: BaseException | None) -> bool:
     """True for an error that a function of this package caught, to try something else."""
     step = None if error is None else error.__traceback__
-    return step is not None and of_package(step.tb_frame.f_code.co_filename)
+    return step is not None and of_package(_file(step))
 
 
 def _is_reported(error: BaseException) -> bool:
     """True for an error or a notice of catad, and for an error of Python or NumPy that says where in the user's code it arose."""
-    said = getattr(error, "__notes__", ())
-    return isinstance(error, (CatadError, Warning)) or any(note.startswith("  where:") for note in said)
+    if isinstance(error, (CatadError, Warning)):
+        return True
+    said = getattr(error, "__notes__", None)
+    return isinstance(said, list) and any(isinstance(note, str) and note.startswith("  where:") for note in said)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dis import opname
 from typing import Any, TypeVar
@@ -399,17 +400,25 @@ def show_source(error: Shown, place: Place | None = None) -> Shown:
         error.excerpt = excerpt(place)
         error.called, error.calling = column(place), None
     elif place is not None:
-        error.add_note(f"  where:    {column(place)}\n{excerpt(place) or ''}".rstrip())
+        add_note(error, f"  where:    {column(place)}\n{excerpt(place) or ''}".rstrip())
     return error
+
+
+def add_note(error: BaseException, note: str) -> None:
+    """Add a note to an error of the user's code, once, unless its class refuses that, such as a frozen dataclass."""
+    with contextlib.suppress(Exception):
+        if note not in getattr(error, "__notes__", ()):
+            error.add_note(note)
 
 
 def hint_no_source(error: BaseException) -> None:
     """Say in an error of the user's code that this has no source, where arrays of NumPy were given what is traced."""
     place = innermost(error)
     if place is not None and not source_line(place) and isinstance(error, (TypeError, ValueError)):
-        error.add_note(
+        add_note(
+            error,
             "  given:    a function whose source is not at hand, so that np.zeros and float in it are NumPy's and Python's\n"
-            "  do:       define it in a file or in a cell of a notebook, or make arrays with np.stack and ct.at"
+            "  do:       define it in a file or in a cell of a notebook, or make arrays with np.stack and ct.at",
         )
 
 

@@ -314,7 +314,7 @@ def _explored(run: Callable[[Findings], Path], arguments: list[tuple[str, Tree]]
             tuples = [name for name, tree in arguments if tree.kind is tuple and not tree.is_static]
             lists = [name for name, tree in arguments if tree.kind is list and tree.leaves == tree.numbers]
             if tuples or lists:
-                error.add_note(errors.are_containers(tuples, lists))
+                errors.add_note(error, errors.are_containers(tuples, lists))
         raise
 
 

@@ -320,6 +320,7 @@ def array_source(function: Function, dtypes: Sequence[object] | None = None) -> 
 def _compiled(function: Function, dtypes: tuple[np.dtype, ...]) -> ArrayFunction:
     source, names = _printed(function, dtypes)
     names = names | HELPERS | {name: getattr(special, name[1:]) for name in special.ARRAY_NAMES}
+    names["__name__"] = __name__
     exec(compile(source, f"<array code of {function.name}>", "exec"), names)
     made: ArrayFunction = names["scalar_function"]
     return made
@@ -348,7 +349,7 @@ def _dispatching(function: Function) -> ArrayFunction:
         found = None
     return unknown(xp, *arrays) if found is None else found(xp, *arrays)
 """
-    scope: dict[str, Any] = {"find": table.get, "unknown": unknown}
+    scope: dict[str, Any] = {"__name__": __name__, "find": table.get, "unknown": unknown}
     exec(source, scope)
     made: ArrayFunction = scope["dispatch"]
     return made
