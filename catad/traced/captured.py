@@ -6,9 +6,12 @@ name would make two programs of one function disagree.
 
 from __future__ import annotations
 
+import builtins
 import inspect
-from collections.abc import Iterable, Iterator, Sequence
-from types import CellType, FunctionType, MethodType, ModuleType
+import sys
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import CellType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +23,7 @@ from catad.traced.rewriting.rewrite import has_source
 from catad.traced.rewriting.unbound_locals import Undecided
 from catad.values.arrays import array_module
 from catad.values.buffers import same_bits
-from catad.values.frozen_functions import NOTHING, changes_itself, content_of, names_of, users_class, written_by_user
+from catad.values.frozen_functions import NOTHING, changes_itself, content_of, names_of, written_by_user
 from catad.values.trees import entries_of
 
 _FEW = 1 << 16  # bytes of an array that are compared as one text
@@ -33,7 +36,7 @@ class Entry:
 
     __slots__ = ("bits", "content", "frozen", "key", "name", "owner", "value", "watch", "watches")
 
-    def __init__(self, owner: dict[str, Any] | CellType, key: str, name: str, value: Any) -> None:
+    def __init__(self, owner: Any, key: str, name: str, value: Any) -> None:
         self.owner, self.key, self.name, self.value = owner, key, name, value
         self.content, self.frozen = content(value), is_closed(value)
         self.bits = value.tobytes() if type(value) is np.ndarray and value.nbytes <= _FEW else None
@@ -43,7 +46,7 @@ class Entry:
     @property
     def now(self) -> Any:
         """The value that stands there now."""
-        return self.owner.get(self.key, NOTHING) if isinstance(self.owner, dict) else _content_of(self.owner)
+        return _found(self.owner, self.key)
 
     @property
     def is_same(self) -> bool:
@@ -66,7 +69,7 @@ class Entry:
     def has_changed(self) -> bool:
         """True where another value stands there; an equal one is noted."""
         now = self.now
-        if now is self.value and _is_immutable(now):
+        if now is self.value and (_is_immutable(now) or now is NOTHING):
             return False
         if now is NOTHING or not same_content(self.content, now):
             return True
@@ -79,7 +82,7 @@ class Entry:
 class _Quick(NamedTuple):
     """Values that nobody can change, by where they are looked up, and the entries of all others."""
 
-    names: list[tuple[dict[str, Any], str, Any]]
+    names: list[tuple[Mapping[str, Any], str, Any]]
     cells: list[tuple[CellType, Any]]
     others: list[Entry]
 
@@ -87,12 +90,14 @@ class _Quick(NamedTuple):
 def _quick(entries: Sequence[Entry]) -> _Quick:
     found = _Quick([], [], [])
     for entry in entries:
-        if not _is_immutable(entry.value):
+        if not (_is_immutable(entry.value) or entry.value is NOTHING):
             found.others.append(entry)
-        elif isinstance(entry.owner, dict):
-            found.names.append((entry.owner, entry.key, entry.value))
-        else:
+        elif isinstance(entry.owner, CellType):
             found.cells.append((entry.owner, entry.value))
+        elif isinstance(entry.owner, (dict, type)):
+            found.names.append((entry.owner if isinstance(entry.owner, dict) else vars(entry.owner), entry.key, entry.value))
+        else:
+            found.others.append(entry)
     return found
 
 
@@ -104,6 +109,7 @@ class Captured:
         self.entries: list[Entry] = []
         self.seen: set[tuple[int, str]] = set()
         self.kept: list[Any] = []
+        self.bare: frozenset[str] = frozenset()  # names of what is not only asked for attributes
         self.held: dict[str, Any] = {}  # what the callable holds, if it is no plain function
         self._quick: _Quick | None = None
 
@@ -113,12 +119,13 @@ class Captured:
         functions = _with_helpers(functions)
         found = [names_of(function.__code__) for function in functions]
         asked = frozenset().union(*[names.asked for names in found])
+        self.bare = self.bare.union(*[names.bare for names in found], _bare_owner(fn))
         if not isinstance(fn, FunctionType) and not any(changes_itself(function) for function in functions):
             held = {"args": getattr(fn, "args", ()), "keywords": getattr(fn, "keywords", {}), "self": getattr(fn, "__self__", fn)}
             self.held = self.held or held
             for name, value in self.held.items():
                 self._note(self.held, name, name, value, asked)
-        for function, (own, _, written) in zip(functions, found, strict=True):
+        for function, (own, _, written, _) in zip(functions, found, strict=True):
             scope, read = function.__globals__, asked
             written = written.union(parameters)
             for name in sorted((own & scope.keys()) - written):
@@ -127,21 +134,37 @@ class Captured:
                 value = _content_of(cell)
                 if name not in written and value is not NOTHING:
                     self._note(cell, name, name, value, read)
+            if written.isdisjoint(function.__code__.co_varnames[: function.__code__.co_argcount]):
+                self._note(function, "__defaults__", f"{function.__name__}.__defaults__", function.__defaults__, read)
+            for name, value in (function.__kwdefaults__ or {}).items():
+                if name not in written:
+                    self._note(function.__kwdefaults__, name, name, value, read)
 
     def _note(self, owner: Any, key: str, name: str, value: Any, read: frozenset[str], depth: int = 0) -> None:
         if (id(owner), key) in self.seen or depth > _DEEPEST:
             return
         self.seen.add((id(owner), key))
         self.kept.append(owner)  # so that no other object takes its identity
-        if _is_data(value):
+        if value is NOTHING or _is_data(value):
             self.entries.append(Entry(owner, key, name, value))
+        self._note_inside(value, key, name, read, depth)
+
+    def _note_inside(self, value: Any, key: str, name: str, read: frozenset[str], depth: int) -> None:
+        """Note the attributes of an object, and of the objects in a container, for which the code may ask."""
+        if isinstance(value, (FunctionType, D)) or _is_immutable(value) or value is NOTHING or array_module(value) is not None:
             return
+        parts = _parts(value) if _is_data(value) and depth <= _DEEPEST else None
+        for at, part in () if parts is None else zip(parts[0], parts[1], strict=False):
+            if not _is_immutable(part):
+                self._note_inside(part, key, f"{name}[{at!r}]", read, depth + 1)
         if isinstance(value, MethodType):
             value = value.__self__
-        users = isinstance(value, ModuleType) and written_by_user(vars(value))
-        if users or (hasattr(value, "__dict__") and not isinstance(value, (type, ModuleType)) and users_class(type(value))):
-            for part in sorted(read & vars(value).keys()):  # the attributes for which the code may ask
-                self._note(vars(value), part, f"{name}.{part}", vars(value)[part], read, depth + 1)
+        if parts is not None or (isinstance(value, ModuleType) and not written_by_user(vars(value))):
+            return
+        kinds = [kind for kind in (value if isinstance(value, type) else type(value)).__mro__ if _is_of_user(kind)]
+        read = _with_implicit(read, kinds, key in self.bare)
+        for owner, part in _attributes(value, kinds, read):
+            self._note(owner, part, f"{name}.{part}", _found(owner, part), read, depth + 1)
 
     @property
     def changed(self) -> str | None:
@@ -186,6 +209,60 @@ class Captured:
         return {name: array for entry in self.entries for name, array in _arrays(entry.name, entry.content)}
 
 
+def _found(owner: Any, key: str) -> Any:
+    """What stands in a scope, a cell, a class or an object under a name; `NOTHING` where there is none."""
+    if isinstance(owner, CellType):
+        return _content_of(owner)
+    scope = vars(owner) if isinstance(owner, type) else owner
+    return scope.get(key, NOTHING) if isinstance(scope, Mapping) else getattr(owner, key, NOTHING)
+
+
+def _is_of_user(kind: type) -> bool:
+    return written_by_user(vars(sys.modules.get(kind.__module__, builtins)))
+
+
+def _attributes(value: Any, kinds: Sequence[type], read: frozenset[str]) -> Iterator[tuple[Any, str]]:
+    """Where the attributes of a module, a class or an object stand for which code may ask: in its own names, its slots, its
+    classes. An object may later get a name of its own that its class has now."""
+    own = {} if isinstance(value, type) else getattr(value, "__dict__", {})
+    of_classes = frozenset().union(*[vars(kind).keys() for kind in kinds])
+    if isinstance(own, dict):
+        instance = not isinstance(value, (type, ModuleType)) and hasattr(value, "__dict__")
+        yield from ((own, part) for part in sorted(read & (own.keys() | of_classes if instance else own.keys())))
+    for kind in kinds:
+        for part in sorted(read & vars(kind).keys()):
+            is_slot = isinstance(vars(kind)[part], MemberDescriptorType)
+            if not is_slot or not isinstance(value, type):
+                yield (value if is_slot else kind), part
+
+
+_EXPLICIT = frozenset(
+    f"__{word}__" for word in ("init", "new", "repr", "str", "del", "call", "setattr", "delattr", "setitem", "enter", "exit")
+)
+
+
+def _bare_owner(fn: Any) -> frozenset[str]:
+    """The word for the object of a method, where the method does not only ask it for attributes."""
+    plain = plain_function(fn)
+    first = set() if plain is None else {*plain.__code__.co_varnames[:1]}
+    return frozenset({"self"} if plain is not None and first & names_of(plain.__code__).bare else ())
+
+
+def _with_implicit(read: frozenset[str], kinds: Sequence[type], operators: bool) -> frozenset[str]:
+    """The names for which code may ask, with those in the properties among them, and in the operators of classes if asked."""
+    before: frozenset[str] | None = None
+    while before != read:
+        before = read
+        for kind in kinds:
+            for name, part in vars(kind).items():
+                function = getattr(part, "fget", None) or getattr(part, "func", None) or part
+                implicit = operators and name.startswith("__") and name.endswith("__") and name not in _EXPLICIT
+                asked = implicit if function is part else name in read
+                if asked and isinstance(function, FunctionType) and not changes_itself(function):
+                    read |= names_of(function.__code__).asked
+    return read
+
+
 def _with_helpers(functions: Iterable[FunctionType]) -> list[FunctionType]:
     """Functions, and of those without source, which run as they are, the helpers that they name."""
     found = dict.fromkeys(functions)
@@ -218,8 +295,10 @@ def _is_data(value: Any) -> bool:
         return written_by_user(value.__globals__)
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes, D)) or array_module(value) is not None:
         return True
-    containers = isinstance(value, (list, tuple, dict, set, frozenset))
-    return containers or (not isinstance(value, type) and hasattr(value, "__dataclass_fields__"))
+    if isinstance(value, (list, tuple, dict, set, frozenset, deque)):
+        return True
+    kind = type(value)
+    return hasattr(kind, "__dataclass_fields__") or (isinstance(value, Mapping) and not _is_of_user(kind))
 
 
 def content(value: Any, depth: int = 0) -> Any:
@@ -248,6 +327,10 @@ class _Parts:
 def _parts(value: Any) -> tuple[Any, list[Any]] | None:
     if isinstance(value, dict):
         return tuple(value), list(value.values())
+    if isinstance(value, (set, frozenset)):
+        return frozenset(value), []
+    if isinstance(value, deque):
+        return tuple(range(len(value))), list(value)
     try:
         return entries_of(value)
     except errors.CatadError:
@@ -276,8 +359,10 @@ def same_content(known: Any, now: Any) -> bool:
         return bool(same_kind and _same_numbers(known, now))
     if isinstance(known, FunctionType):  # defined again with the same text
         return isinstance(now, FunctionType) and now.__code__ == known.__code__ and not (now.__closure__ or known.__closure__)
+    if isinstance(known, (float, complex)) and type(known) is type(now):
+        return repr(known) == repr(now)  # which tells zeros apart by their signs
     try:
-        return type(known) is type(now) and (bool(known == now) or (known != known and now != now))
+        return type(known) is type(now) and bool(known == now)
     except (TypeError, ValueError):
         return False
 
@@ -318,8 +403,8 @@ def _arrays(name: str, known: Any) -> Iterator[tuple[str, Any]]:
     if array_module(known) is not None:
         yield name, known
     elif isinstance(known, _Parts):
-        for key, part in zip(known.keys, known.parts, strict=True):
-            yield from _arrays(f"{name}[{key!r}]" if known.kind in (dict, list, tuple) else f"{name}.{key}", part)
+        for key, part in zip(known.keys, known.parts, strict=False):  # a set has keys alone
+            yield from _arrays(f"{name}[{key!r}]" if known.kind in (dict, list, tuple, deque) else f"{name}.{key}", part)
 
 
 # -- names that are parameters

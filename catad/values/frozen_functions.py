@@ -91,6 +91,7 @@ class Names(NamedTuple):
     outer: frozenset[str]  # globals
     asked: frozenset[str]  # globals and attributes
     written: frozenset[str]  # variables that it assigns or stores into
+    bare: frozenset[str]  # variables and attributes that it does not only ask for attributes
 
 
 @remembered
@@ -99,11 +100,17 @@ def names_of(code: CodeType) -> Names:
     outer: set[str] = set()
     asked: set[str] = set()
     written: set[str] = set()
+    bare: set[str] = set()
     for one in codes_of(code):
         asked.update(one.co_names)
         loads: list[tuple[str, Any]] = []
         places = set()  # where expressions begin that are stored into
-        for step in dis.get_instructions(one):
+        steps = list(dis.get_instructions(one))
+        for step, after in zip(steps, [*steps[1:], None], strict=True):
+            if step.opname.startswith("LOAD_") and step.arg is not None:
+                named = step.argval if isinstance(step.argval, tuple) else (step.argval,)
+                is_asked = after is not None and after.opname.endswith(("_ATTR", "LOAD_METHOD"))
+                bare.update([name for name in (named[:-1] if is_asked else named) if isinstance(name, str)])
             at = step.positions and (step.positions.lineno, step.positions.col_offset)
             if step.opname in _GLOBALS:
                 outer.add(step.argval)
@@ -114,7 +121,7 @@ def names_of(code: CodeType) -> Names:
             elif step.opname.startswith(("LOAD_GLOBAL", "LOAD_DEREF", "LOAD_FAST")):
                 loads += [(name, at) for name in (step.argval if isinstance(step.argval, tuple) else (step.argval,))]
         written.update(name for name, at in loads if at in places - {None})
-    return Names(frozenset(outer), frozenset(asked), frozenset(written))
+    return Names(frozenset(outer), frozenset(asked), frozenset(written), frozenset(bare))
 
 
 @remembered
@@ -247,7 +254,7 @@ class _Walk:
         return tuple(parts) if type(thing) is tuple else type(thing)._make(parts)  # type: ignore[attr-defined]
 
     def _function(self, thing: FunctionType) -> Any:
-        read, asked, written = names_of(thing.__code__)
+        read, asked, written, _ = names_of(thing.__code__)
         source = thing.__globals__
         if not (read or thing.__closure__ or thing.__defaults__ or thing.__kwdefaults__):  # it reads nothing
             return self.keep(thing, thing, thing.__code__)

@@ -213,14 +213,34 @@ def is_tree(value: Any) -> bool:
     return type(value) in (dict, list) or (type(value) is not tuple and entries_of(value) is not None)
 
 
+def _exact(value: Any) -> Any:
+    """A key that tells apart what Python calls equal, but computes with otherwise: 1, 1.0 and True, and zeros by their signs."""
+    kind = type(value)
+    if kind in (str, int, bool) or value is None:
+        return value
+    if isinstance(value, (float, complex)):
+        return kind, repr(value)
+    if isinstance(value, np.generic):
+        return kind, value.dtype, value.tobytes()
+    if isinstance(value, slice):  # no slice is hashable before Python 3.12
+        return kind, _exact((value.start, value.stop, value.step))
+    if isinstance(value, tuple):
+        return kind, tuple([(type(part), _exact(part)) for part in value])
+    if isinstance(value, frozenset):
+        return kind, frozenset([(type(part), _exact(part)) for part in value])
+    if is_dataclass(value) and not isinstance(value, type):
+        return value, _exact(tuple([getattr(value, field.name) for field in fields(value)]))
+    return value
+
+
 class Static:
-    """A static value in a form: equal by value and type where it is hashable, by identity where not."""
+    """A static value in a form: equal by value and type, also of its parts, where it is hashable, by identity where not."""
 
     __slots__ = ("key", "value")
 
     def __init__(self, value: Any) -> None:
         self.value = value
-        self.key = (value.start, value.stop, value.step) if isinstance(value, slice) else value  # hashable in every Python
+        self.key = _exact(value)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Static) or type(self.value) is not type(other.value):
