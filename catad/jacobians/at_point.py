@@ -272,7 +272,7 @@ def vjp(f: MorphismLike, *primals: Value, has_aux: bool = False) -> tuple[Any, .
 
 @boundary
 def hvp(f: MorphismLike, primals: Sequence[Value], tangents: Sequence[Value]) -> Result:
-    """The Hessian of a scalar function times a tangent, forward over reverse: no Hessian is made.
+    """The product of the Hessian of a scalar function and a vector, the tangents, forward over reverse: no Hessian is made.
 
     `primals` and `tangents` are as for `ct.jvp`; the result has the trees and shapes of the primals, with `()` for integers. It
     is by all arguments, of Python functions, too. Raises `DerivativeError` where f has no floating scalar result, `SpaceError`
