@@ -183,7 +183,8 @@ FOUND = {
 @pytest.mark.parametrize("query", FOUND)
 def test_what_is_asked_for_is_among_the_first_three(light: Any, address: str, query: str) -> None:
     light.get(f"{address}/search.html?q={query.replace(' ', '+')}")
-    assert eventually(lambda: "Search finished" in light.execute_script("return document.querySelector('#search-results').innerText"))
+    finished = "return document.querySelector('#search-results').innerText.includes('Search finished')"
+    assert eventually(lambda: light.execute_script(finished))
     script = "return [...document.querySelectorAll('#search-results ul.search a')].map(link => link.getAttribute('href'))"
     first = [local("search.html", link) for link in light.execute_script(script)[:3]]
     assert FOUND[query] in [to[0] for to in first if to], first
