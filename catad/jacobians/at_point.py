@@ -144,7 +144,8 @@ def coefficients_at(
 def linearize(f: MorphismLike, *primals: Value, **named: Value) -> tuple[Result, LinearMap]:
     """The value at a point, and the derivative there as a linear map from tangents to tangents.
 
-    The map is a product of structured maps that is not multiplied out; `L(dx)` is forward mode, `L.T(w)` reverse mode.
+    A Python function takes keyword arguments, too: `named`. The map is a product of structured maps that is not multiplied out;
+    `L(dx)` is forward mode, `L.T(w)` reverse mode.
     Tangents have the shapes and dtypes of their points, with `()` for integers; dicts and other trees of arguments and results
     are nested tuples to the map. Raises `SpaceError` for an argument that is no morphism, `DerivativeError` where there is
     nothing to differentiate.
