@@ -17,13 +17,13 @@ FOLDER = Path(__file__).parent / "benchmarks"
 PAGE = FOLDER.parent / "benchmarks.md"
 ORDER = ("engines", "loops", "dace_ad", "jacobians", "planning", "hm_lstm", "linear_algebra", "equations", "kernels", "chunks")
 NOISE = 1.05  # ratios up to here are called equal: medians of two runs differ by this much
-LEFT, WIDTH, ROW = 330, 860, 20  # of the pictures, in pixels: where bars begin, in all, the height of a row
+LEFT, WIDTH, ROW = 390, 920, 20  # of the pictures, in pixels: where bars begin, in all, the height of a row
 HEAD = """# Benchmarks
 
 These tables show how long catad takes beside other libraries, and beside other ways to compute the same. Each ratio is the time
-of catad over the time of the other: 0.50 is half the time, 2.00 is twice the time. Both were measured in turn in one process,
-warmed up, medians. The section of a table names its experiment, the machine and the versions. Ratios on another machine differ;
-run the experiment there. The [glossary](glossary.md) explains the words.
+of catad over the time of the other: 0.50 is half the time, 2.00 is twice the time. An experiment warms up both, runs them in turn
+in one process, and compares medians. The section of a table names its experiment, the machine and the versions. Ratios on another
+machine differ; run the experiment there. The [glossary](glossary.md) explains the words.
 
 The page is written from the files in `docs/benchmarks/`, which the experiments write:
 
@@ -70,11 +70,20 @@ def mean(ratios: Sequence[float]) -> float:
 
 def table(rows: Iterable[Race]) -> list[str]:
     """Rows in Markdown."""
-    lines = ["| work | against | ratio | |", "|---|---|---:|---|"]
+    rows = list(rows)
+    notes = any(race.note for race in rows)
+    lines = ["| work | against | ratio |", "|---|---|---:|"]
+    if notes:
+        lines = ["| work | against | ratio | note |", "|---|---|---:|---|"]
     for race in rows:
-        cells = [cell.replace("|", "\\|") for cell in (race.work, race.against, race.note)]
-        lines.append(f"| {cells[0]} | {cells[1]} | {race.ratio:.2f} | {cells[2]} |")
+        work, against, note = [cell.replace("|", "\\|") for cell in (race.work, race.against, race.note)]
+        lines.append(f"| {work} | {against} | {number(race.ratio)} |" + (f" {note} |" if notes else ""))
     return lines
+
+
+def number(ratio: float) -> str:
+    """A ratio with two digits behind the point, a small one with two digits."""
+    return f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:#.2g}"
 
 
 def where(record: dict[str, Any]) -> str:
@@ -95,7 +104,8 @@ def section(record: dict[str, Any]) -> list[str]:
         own = [race.ratio for race in rows if race.against.partition(",")[0] == against]
         count = {word: sum(kind(ratio) == word for ratio in own) for word in ("faster", "slower", "equal")}
         kinds = ", ".join([f"{many} {word}" for word, many in count.items()])
-        lines.append(f"- Against {against}: {len(own)} rows, geometric mean {mean(own):.2f}; {kinds}.")
+        rows_of = f"{len(own)} row{'s' if len(own) > 1 else ''}"
+        lines.append(f"- Against {against}: {rows_of}, geometric mean {number(mean(own))}; {kinds}.")
     alone = [row for row in record.get("rows", []) if isinstance(row, dict) and row.get("refused")]
     if alone:
         lines.append("- Without a figure: " + "; ".join([f"{row['program']} ({row['refused']})" for row in alone]) + ".")
@@ -142,11 +152,11 @@ def picture(rows: Sequence[Race]) -> str:
     for k, (race, log) in enumerate(zip(rows, logs, strict=True)):
         y, one, end = 26 + ROW * k, across(0.0), across(log)
         name = race.work if len(race.work) <= 52 else race.work[:51] + "\N{HORIZONTAL ELLIPSIS}"
-        full = html.escape(f"{race.work}, against {race.against}: {race.ratio:.2f}")
+        full = html.escape(f"{race.work}, against {race.against}: {number(race.ratio)}")
         out.append(f'<g><title>{full}</title><text x="{LEFT - 8}" y="{y + 13}" text-anchor="end">{html.escape(name)}</text>')
         left, width = min(one, end), max(abs(end - one), 1.0)
         out.append(f'<rect class="{kind(race.ratio)}" x="{left:.1f}" y="{y + 3}" width="{width:.1f}" height="{ROW - 7}"/>')
-        out.append(f'<text x="{max(one, end) + 5:.1f}" y="{y + 13}">{race.ratio:.2f}</text></g>')
+        out.append(f'<text x="{max(one, end) + 5:.1f}" y="{y + 13}">{number(race.ratio)}</text></g>')
     return "\n".join([*out, "</svg>", ""])
 
 

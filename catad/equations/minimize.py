@@ -193,15 +193,16 @@ def minimize(
     - `method="l-bfgs"`: the last ten steps are kept.
     - `method="newton-cg"`: Newton's method.
 
-    Newton's steps on the gradient finish all of them. The Hessian is that of `ct.hessian`, inverted by its structure where it has
-    few numbers or few unknowns, else by conjugate gradients with products. They end where a step is within `rtol |x| + atol`
-    (dimensionless; by default eps^(2/3) of the dtype). The end is checked: the gradient is zero but for rounding, the loss has
-    not grown, and no direction that is tried curves downwards. Else `ConvergenceError` says whether it stands at a saddle point,
-    with loss, gradient and steps, and the lane of a batch; with `on_failure="nan"` that lane is NaN, and so are its derivatives.
-    Raises `SpaceError` where the loss is no number, `ArgumentError` for other options.
+    Newton's steps on the gradient finish all of them. The Hessian is that of `ct.hessian`, inverted by its structure where it
+    has few numbers or few unknowns, else by conjugate gradients with products. They end where a step is within `rtol |x| +
+    atol` (dimensionless; by default eps^(2/3) of the dtype), or after `max_steps` of them. The end is checked: the gradient
+    is zero but for rounding, the loss has not grown, and no direction that is tried curves downwards. Else `ConvergenceError`
+    says whether it stands at a saddle point, with loss, gradient and steps, and the lane of a batch; with `on_failure="nan"`
+    that lane is NaN, and so are its derivatives. Raises `SpaceError` where the loss is no number, `ArgumentError` for other
+    options.
 
-    Derivatives of any order are those of the equation that the gradient is zero. That by `x0` is zero. Raises `SolveError` where
-    the Hessian has no inverse.
+    Derivatives of any order are those of the equation that the gradient is zero. That by `x0` is zero. Raises `SolveError`
+    where the Hessian has no inverse.
 
     >>> import catad as ct, numpy as np
     >>> f = ct.minimize(lambda x, a: np.sum((x - a) ** 2) + np.sum(x) ** 2)

@@ -144,7 +144,8 @@ def coefficients_at(
 def linearize(f: MorphismLike, *primals: Value, **named: Value) -> tuple[Result, LinearMap]:
     """The value at a point, and the derivative there as a linear map from tangents to tangents.
 
-    The map is a product of structured maps that is not multiplied out; `L(dx)` is forward mode, `L.T(w)` reverse mode.
+    A Python function takes keyword arguments, too: `named`. The map is a product of structured maps that is not multiplied out;
+    `L(dx)` is forward mode, `L.T(w)` reverse mode.
     Tangents have the shapes and dtypes of their points, with `()` for integers; dicts and other trees of arguments and results
     are nested tuples to the map. Raises `SpaceError` for an argument that is no morphism, `DerivativeError` where there is
     nothing to differentiate.
@@ -272,7 +273,7 @@ def vjp(f: MorphismLike, *primals: Value, has_aux: bool = False) -> tuple[Any, .
 
 @boundary
 def hvp(f: MorphismLike, primals: Sequence[Value], tangents: Sequence[Value]) -> Result:
-    """The Hessian of a scalar function times a tangent, forward over reverse: no Hessian is made.
+    """The product of the Hessian of a scalar function and a vector, the tangents, forward over reverse: no Hessian is made.
 
     `primals` and `tangents` are as for `ct.jvp`; the result has the trees and shapes of the primals, with `()` for integers. It
     is by all arguments, of Python functions, too. Raises `DerivativeError` where f has no floating scalar result, `SpaceError`

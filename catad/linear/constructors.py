@@ -223,9 +223,10 @@ def _of_diagonals(matrix: Any, dom: Tensor, cod: Tensor) -> LinearMap:
 
 
 def recurrence(links: Array, reverse: bool = False) -> LinearMap:
-    """The map from b to s with `s_i = a_i s_{i-1} + b_i`, `a` of the shape of b; axis 0 counts the steps.
+    """The map from b to s with `s_i = a_i s_{i-1} + b_i`; axis 0 counts the steps. `links` are a, of the shape of b.
 
-    Both floating, of one dtype. Raises `SpaceError` for an argument that is no floating array with an axis.
+    With `reverse` it is its transpose, `s_i = a_{i+1} s_{i+1} + b_i`. Both floating, of one dtype. Raises `SpaceError` for an
+    argument that is no floating array with an axis.
 
     >>> import catad as ct, numpy as np
     >>> ct.linear.recurrence(np.array([0.0, 2.0, 2.0]))(np.ones(3))

@@ -27,7 +27,7 @@ even = np.ones(n)
 squares = tones(even)
 by_mass = ct.jacrev(tones)(even)
 
-figure, grid = plt.subplots(1, 3, figsize=(9, 3), layout="constrained", sharey=True)
+figure, grid = plt.subplots(1, 3, figsize=(9, 3.3), layout="constrained", sharey=True)
 for k, axes in enumerate(grid, 1):
     exact = 4.0 * (n + 1) ** 2 * np.sin(0.5 * np.pi * k / (n + 1)) ** 2
     closed = -exact * 2.0 / (n + 1) * np.sin(np.pi * k * place) ** 2
@@ -38,5 +38,5 @@ for k, axes in enumerate(grid, 1):
     axes.plot(place, 0.5 * np.sin(np.pi * k * place), color="0.7", linewidth=1, label="the mode")
     axes.set(title=f"tone {k}", xlabel="place of the mass")
 grid[0].set(ylabel="relative change of the square")
-grid[0].legend(loc="lower left")
+figure.legend(*grid[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
 plt.show()

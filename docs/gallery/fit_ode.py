@@ -56,5 +56,5 @@ for k, name in enumerate(("hares", "lynxes")):
     axes.plot(1900 + times, np.exp(middle[:, k]), f"C{k}", label=name)
     axes.fill_between(1900 + times, *np.exp(middle[:, k] + [[-1], [1]] * width[:, k]), color=f"C{k}", alpha=0.2)
 axes.set(ylabel="pelts (thousands)", xticks=range(1900, 1921, 4))
-axes.legend(ncols=2, loc="upper center")
+figure.legend(ncols=2, loc="outside upper center")
 plt.show()

@@ -1,8 +1,9 @@
-"""Value and gradient of ordinary NumPy programs: the engine "auto", beside JAX and beside the other engines of catad.
+"""Value and gradient of ordinary NumPy programs: catad's engine "auto" beside JAX.
 
 The programs are those of `ordinary_programs.py`, most of them in two or three sizes, so that the largest array goes from a
 hundred numbers to some millions. One thread, float64, one process. Both libraries get parameters and data as arguments.
 
+- `--engines` names other engines of catad that are timed, too.
 - Every result is compared with JAX's, or those of the engines with each other where JAX is missing. A program that differs or
   raises makes the exit status 1.
 - First calls are those of "auto" and of JAX, compiling included. Kernels are kept in a temporary folder, so that none is found
@@ -443,9 +444,15 @@ def summary(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def races(rows: Sequence[Mapping[str, Any]]) -> list[measuring.Race]:
-    """Each case beside JAX."""
-    ratios = [(row, row["ratio"]) for row in rows if row.get("ratio") is not None]
-    return [measuring.Race(f"{row['case']}, {row['largest']:,} numbers", "JAX", ratio) for row, ratio in ratios]
+    """Each case beside JAX, and beside the engines that were measured."""
+    found = []
+    for row in rows:
+        ratios = {"JAX": row["ratio"]} if row.get("ratio") is not None else {}
+        engines = {name: seconds for name, seconds in row["seconds"].items() if name not in ("auto", "JAX")}
+        ratios |= {f"catad's engine {name}": row["auto_again"] / seconds for name, seconds in engines.items()}
+        work = f"{row['case']}, {row['largest']:,} numbers"
+        found += [measuring.Race(work, against, ratio) for against, ratio in ratios.items()]
+    return found
 
 
 def options() -> argparse.Namespace:

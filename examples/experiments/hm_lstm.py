@@ -1,4 +1,4 @@
-"""The cell update of an HM-LSTM and its gradients in one pass, against reverse mode by boxes and against JAX and PyTorch.
+"""The cell update of an HM-LSTM and its gradients in one pass, beside reverse mode box by box, beside JAX, and beside PyTorch.
 
 The cell (J. Revels et al., Dynamic automatic differentiation of GPU broadcast kernels, 2018, section 3.1) takes one of three
 branches, as the gates z and zb say. Wanted are its value and the cotangents of c, f, i and g for a given cotangent, float32,
@@ -217,10 +217,26 @@ def bounds(rows: list[dict[str, Any]]) -> list[measuring.Bound]:
             name = min(theirs, key=lambda name: theirs[name])
             ceiling = theirs[name] / (row["bytes"] / (10 * 4 * row["n"] ** 2 / row["copy"]))
             ratio = theirs[name] / row["seconds"]["fused"]
-            why = f"{reached}; at 100% the ratio to the peer would be {ceiling:.2f}"
+            why = f"{reached}; {name} takes {ceiling:.2f} times as long as copying"
             out.append(measuring.Bound(work, name, ratio, 3.0 if row["shape"] == "(n, 1)" else 2.0, True, why))
         if row["shape"] == "(n, 1)":
             out.append(measuring.Bound(work, "bytes / copy bandwidth", row["of copy"], 0.75, True, reached))
+    return out
+
+
+def races(rows: list[dict[str, Any]]) -> list[measuring.Race]:
+    """The fused form with random gates, beside each other form and library, and beside copying."""
+    out = []
+    for row in rows:
+        mine = row["seconds"]["fused"]
+        if row["gates"].startswith("random"):
+            work = f"value and 4 cotangents, {row['n']}^2, gates {row['shape']}"
+            for name, seconds in row["seconds"].items():
+                if name not in ("fused", "where"):
+                    note = f"{1e3 * mine:.2f} ms against {1e3 * seconds:.2f} ms"
+                    out.append(measuring.Race(work, "reverse mode box by box" if name == "boxes" else name, mine / seconds, note))
+            note = f"{row['of copy']:.0%} of the bandwidth of copying"
+            out.append(measuring.Race(work, "copying as many bytes", 1.0 / row["of copy"], note))
     return out
 
 
@@ -255,7 +271,7 @@ def main() -> None:
         }
         panels.append(measuring.Panel(f"{gates} {GATES[gates][0]}", "n", "value + 4 cotangents / ms", series))
     measuring.chart(found.out, "hm_lstm", panels)
-    measuring.report(found, rows, bounds(rows))
+    measuring.report(found, rows, bounds(rows), races(rows))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Loops: recurrent networks, filters, integrators, in-place sweeps, against JAX, C and the same done at once.
+"""Recurrent networks, filters, integrators and in-place sweeps, beside JAX, beside C, and beside one fused pass.
 
 One thread, float64 (the HM-LSTM float32, as in the paper), medians; each figure is a ratio of times of one run. Measured are,
 warm and at the first call,
@@ -49,9 +49,9 @@ Run = Callable[[], Any]
 SETTLING = 0.4  # seconds of calls before a program is timed: small ones are compiled when they have run for a while
 FIRST = 0.7  # of JAX's first call
 NOTES = {
-    "correlation": "JAX's rewrite is the derivative of another function (run.py says so): it is shown, and judges nothing",
-    "trmm": "JAX's rewrite is the derivative of another function (run.py says so): it is shown, and judges nothing",
-    "nbody": "its derivative is too large for the differences of doubles of run.py; the tests take extended precision",
+    "correlation": "JAX's version has the gradient of another function, so the two compute different things",
+    "trmm": "JAX's version has the gradient of another function, so the two compute different things",
+    "nbody": "the derivative of this simulation is large, so tests check it in extended precision",
 }
 
 
@@ -230,14 +230,18 @@ def cell_by_vjp(n: int, rounds: int) -> dict[str, Any]:
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=2e-6)
     pullback = ct.vjp(cell, x)[1]
     runs: dict[str, Run] = {
-        "vjp": lambda: apart(cell), "at once": lambda: both(x, w), "value": lambda: cell(x), "kept": lambda: ct.vjp(cell, x),
-        "pullback": lambda: pullback(w), "squares": lambda: apart(squares), "squares at once": lambda: both_squares(x, w),
+        "vjp": lambda: apart(cell), "one fused pass": lambda: both(x, w), "value": lambda: cell(x),
+        "kept": lambda: ct.vjp(cell, x), "pullback": lambda: pullback(w),
+        "squares": lambda: apart(squares), "squares at once": lambda: both_squares(x, w),
     }  # fmt: skip
     found = measuring.side_by_side(runs, rounds, settled=True)
-    seconds = {name: found[name] for name in ("vjp", "at once")}
+    seconds = {name: found[name] for name in ("vjp", "one fused pass")}
     parts = ", ".join([f"{name} {1e3 * found[name]:.2f} ms" for name in ("value", "kept", "pullback")])
     bytes_alone = found["squares"] / found["squares at once"]
-    why = f"{parts}; 12.25 arrays move, 8.25 at once, 1.48 as many; measured on them without arithmetic: {bytes_alone:.2f}"
+    why = (
+        f"{parts}; 12.25 arrays move, 8.25 in one pass, 1.48 times as many; "
+        f"without arithmetic these take {bytes_alone:.2f} times as long"
+    )
     return {"work": f"HM-LSTM by vjp, {n}^2", "seconds": seconds, "first": {}, "bound": 1.15, "why": why}
 
 

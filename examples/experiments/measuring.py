@@ -65,7 +65,8 @@ class Race(NamedTuple):
 def races_of(bounds: Sequence[Bound]) -> list[Race]:
     """The races among figures with bounds."""
     timed = [row for row in bounds if row.unit == "time" and row.measured > 0.0]
-    return [Race(row.work, row.against, 1.0 / row.measured if row.least else row.measured, row.why) for row in timed]
+    ratios = [1.0 / row.measured if row.least else row.measured for row in timed]
+    return [Race(row.work.removesuffix(", catad"), row.against, ratio, row.why) for row, ratio in zip(timed, ratios, strict=True)]
 
 
 def one_core() -> None:

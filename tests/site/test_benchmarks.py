@@ -52,3 +52,16 @@ def test_bars_begin_at_one_and_end_at_their_ratios(made: Any) -> None:
     assert set(bars) == {"faster", "slower", "equal"}
     assert left["faster"] + wide["faster"] == pytest.approx(left["slower"], abs=0.2)
     assert wide["faster"] == pytest.approx(wide["slower"], abs=0.2)
+
+
+def test_no_name_of_a_bar_is_cut_off(made: Any) -> None:
+    """A letter of 12 pixels is 7.2 pixels wide at most, on average over a name."""
+    rows = [made.Race("m" * 100, "x", 2.0, "")]
+    names = [text.text or "" for text in ElementTree.fromstring(made.picture(rows)).iter("{http://www.w3.org/2000/svg}text")]
+    assert max(map(len, names)) * 7.2 <= made.LEFT - 8
+    longest = max(len(race["work"]) for file in FILES for race in json.loads(file.read_text(encoding="utf-8"))["races"])
+    assert longest <= 52, "the picture would not show the whole name"
+
+
+def test_small_ratios_keep_their_digits(made: Any) -> None:
+    assert [made.number(ratio) for ratio in (112.11, 2.0, 0.1, 0.0037, 0.02)] == ["112.11", "2.00", "0.10", "0.0037", "0.020"]

@@ -166,6 +166,30 @@ def test_the_search_finds_pages(light: Any, address: str, pages: dict[str, Page]
     assert light.execute_script(script) == []
 
 
+FOUND = {
+    "least squares": "how-to/least-squares.html",
+    "while loop": "_generated/reference/catad.while_loop.html",
+    "hessian vector product": "_generated/reference/catad.hvp.html",
+    "custom derivative": "custom-derivatives.html",
+    "stop gradient": "_generated/reference/catad.stop_gradient.html",
+    "ode": "_generated/reference/catad.odeint.html",
+    "install": "_generated/project/README.html",
+    "progress bar": "_generated/reference/catad.progress.html",
+    "speed": "how-to/performance.html",
+    "neural network": "quickstart.html",
+}
+
+
+@pytest.mark.parametrize("query", FOUND)
+def test_what_is_asked_for_is_among_the_first_three(light: Any, address: str, query: str) -> None:
+    light.get(f"{address}/search.html?q={query.replace(' ', '+')}")
+    finished = "return document.querySelector('#search-results').innerText.includes('Search finished')"
+    assert eventually(lambda: light.execute_script(finished))
+    script = "return [...document.querySelectorAll('#search-results ul.search a')].map(link => link.getAttribute('href'))"
+    first = [local("search.html", link) for link in light.execute_script(script)[:3]]
+    assert FOUND[query] in [to[0] for to in first if to], first
+
+
 CONTRASTS = """
 const channel = c => (c /= 255, c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
 const light = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b)

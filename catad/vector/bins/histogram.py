@@ -106,15 +106,15 @@ def _onto(b: Builder, monoid: Monoid, dst: list[Wire], index: Wire, folded: list
 def histogram(op: Callable[..., Any] | Monoid, neutral: Elements | None = None, bins: int = -1, params: int = 0) -> D:
     """Maps (indices, values) to the folds of the values that share an index, for the bins `0 .. bins - 1`.
 
-    Values are taken in their order; an empty bin holds the neutral element; an index out of range is dropped, negative ones too.
-    `values` may be a tuple of arrays nested as `neutral`, and may have more axes than the indices. With `params=k` the operator
-    takes k more numbers, which follow in the domain. `op` may be a `ct.monoid`. Raises the errors of `ct.scan`.
+    Values are taken in their order; an empty bin holds the neutral element; an index out of range is dropped, negative ones
+    too. `values` may be a tuple of arrays nested as `neutral`, and may have more axes than the indices. With `params=k` the
+    operator takes k more numbers, which follow in the domain. `op` may be a `ct.monoid`. Raises the errors of `ct.scan`.
 
-    Work O(n + bins), depth O(log n), of the value and of its derivatives, beside the stable sort, by which array libraries fold
-    with operators other than `+` and whose work is O(n) where it is a radix sort (Bruun and Larsen 2022, sections 6.1.4, 6.2.1
-    and 6.4.1). Passes over the n values, of the histogram and of its gradient: `+` 1 and 1; `*` 1 and 4; a minimum or maximum
-    1 and 3; a declared inverse 6 beside the value's; any other operator on numbers 1 and 3, of which one folds each bin from both
-    sides.
+    Work O(n + bins), depth O(log n), of the value and of its derivatives, beside the stable sort, by which array libraries
+    fold with operators other than `+` and whose work is O(n) where it is a radix sort (Bruun and Larsen 2022, sections 6.1.4,
+    6.2.1 and 6.4.1). Passes over the n values, of the histogram and of its gradient: `+` 1 and 1; `*` 1 and 4; a minimum or
+    maximum 1 and 3; a declared inverse 6 beside the value's; any other operator on numbers 1 and 3, of which one folds each
+    bin from both sides.
 
     Shapes: (...) integers and (..., more) values to (bins, more), in the dtype of the values. Raises `ArgumentError` where
     `bins` is no integer of at least 0.
@@ -131,10 +131,11 @@ def histogram(op: Callable[..., Any] | Monoid, neutral: Elements | None = None, 
 def reduce_by_index(op: Callable[..., Any] | Monoid, neutral: Elements | None = None, params: int = 0) -> D:
     """Maps (dst, indices, values) to dst with the values of each bin folded onto it; dst is the left operand.
 
-    It is `ct.histogram` on indices and values, and then the operator on dst and the bins. An entry of dst where nothing
-    arrives becomes `op(dst, neutral)`, or stays as it is where the neutral element is not finite. Work O(n + bins), depth
-    O(log n), as of the histogram; passes over the n values, of the result and of its gradient: `*` 1 and 4. Raises the
-    errors of `ct.histogram`. Shapes: dst (bins, ...), and the result has its shape; dst has the values' dtype.
+    `op`, `neutral` and `params` are as for `ct.histogram`. It is that on indices and values, and then the operator on dst and
+    the bins. An entry of dst where nothing arrives becomes `op(dst, neutral)`, or stays as it is where the neutral element is
+    not finite. Work O(n + bins), depth O(log n), as of the histogram; passes over the n values, of the result and of its
+    gradient: `*` 1 and 4. Raises the errors of `ct.histogram`. Shapes: dst (bins, ...), and the result has its shape; dst has
+    the values' dtype.
 
     >>> import catad as ct, numpy as np
     >>> ct.reduce_by_index(ct.add, 0.0)(np.ones(3), np.array([0, 2, 2]), np.array([1.0, 2.0, 3.0]))

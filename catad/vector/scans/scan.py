@@ -370,8 +370,9 @@ def scan(
 
     `op` takes two elements, numbers or tuples nested as `neutral`; an array of elements is a tuple of arrays of one shape.
     Entry i of the result is `x_0 op ... op x_i`. With `exclusive` it is `x_0 op ... op x_{i-1}`, which is `neutral` for i = 0;
-    with `reverse` it is `x_i op ... op x_{n-1}`, whose operands keep their order. Raises `MonoidError` for an operator that is
-    not closed, and at the first call for a wrong neutral element or an operator that is not associative.
+    with `reverse` it is `x_i op ... op x_{n-1}`, whose operands keep their order. With `params=k` the operator takes k more
+    numbers, as that of `ct.fold` does. Raises `MonoidError` for an operator that is not closed, and at the first call for a
+    wrong neutral element or an operator that is not associative.
 
     Work O(n), depth O(log n), of the value and of its derivatives (Bruun and Larsen 2022, sections 7.1.2 and 7.2). Passes over
     the n elements, of the value and of its gradient: `+` 1 and 1; `*` 1 and 4; a minimum or maximum 1 and 6; affine maps 1 and 5.

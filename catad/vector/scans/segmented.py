@@ -214,10 +214,11 @@ def segmented_scan(
 ) -> D:
     """Maps (flags, values) to the prefixes within each segment, of the shape and nesting of the values.
 
-    `values` are elements nested as `neutral`, arrays of one shape (n, ...) whose axis 0 is cut into segments; other axes are
-    carried along. `flags` (n,) are booleans, or the integers 0 and 1, true where a segment starts; the first element starts one
-    whether flagged or not. With `by="lengths"` the first factor is `lengths` (k,) instead: integers of at least 0 that add up
-    to n. `exclusive`, `reverse` and `params` are as for `ct.scan`, in each segment by itself.
+    `op` and `neutral` are as for `ct.scan`. `values` are elements nested as `neutral`, arrays of one shape (n, ...) whose
+    axis 0 is cut into segments; other axes are carried along. `flags` (n,) are booleans, or the integers 0 and 1, true where
+    a segment starts; the first element starts one whether flagged or not. With `by="lengths"` the first factor is `lengths`
+    (k,) instead: integers of at least 0 that add up to n. `exclusive`, `reverse` and `params` are as for `ct.scan`, in each
+    segment by itself.
 
     Its Jacobian is that of a scan, cut at starts: work O(n), depth O(log n) (Bruun and Larsen 2022,
     section 2.1.1). Passes over the n elements, of the value and of its gradient: an operator on numbers 4 and 8.
@@ -247,10 +248,10 @@ def segmented_fold(
 ) -> D:
     """Maps (flags, values) to the fold of each segment, or (lengths, values) with `by="lengths"`.
 
-    `values` are arrays (n, ...) as for `ct.segmented_scan`, and so are `flags` (n,) and `lengths` (k,). The result has the
-    shape (k, ...) and the dtype of the values, with k the number of segments; a segment of length 0, which lengths can give,
-    has the neutral element. By flags the number of segments is data: `segments=` says it, and another number is an error at
-    run time.
+    `op`, `neutral`, `params` and `values`, arrays (n, ...), are as for `ct.segmented_scan`, and so are `flags` (n,) and
+    `lengths` (k,). The result has the shape (k, ...) and the dtype of the values, with k the number of segments; a segment of
+    length 0, which lengths can give, has the neutral element. By flags the number of segments is data: `segments=` says it,
+    and another number is an error at run time.
 
     It is a histogram whose bins are the segments, and so is its derivative: one gather for `+` and for a minimum or maximum,
     the folds of each segment from both sides for any other operator. Work O(n + k), depth O(log n), beside the sort of
