@@ -246,6 +246,23 @@ def test_a_missing_library_is_named(name: str, monkeypatch: pytest.MonkeyPatch) 
         importlib.import_module(f"catad.{name}").as_function(ct.sin)
 
 
+def test_pandas_takes_morphisms_as_functions() -> None:
+    pd = pytest.importorskip("pandas")
+    rows = pd.Series([1.0, 2.0, 3.0], index=list("abc"), name="x")
+    frame = pd.DataFrame({"one": rows, "two": 2 * rows})
+    same, series = pd.testing.assert_frame_equal, pd.testing.assert_series_equal
+    for f, wanted in (
+        (ct.grad(lambda x: np.sin(x) * x), lambda x: np.cos(x) * x + np.sin(x)),
+        (ct.sin >> ct.exp, lambda x: np.exp(np.sin(x))),
+        (ct.id, lambda x: x),
+    ):
+        for method in ("apply", "map", "transform"):
+            series(getattr(rows, method)(f), wanted(rows))
+        same(frame.map(f), wanted(frame))
+    same(frame.apply(ct.grad(ct.square >> ct.sum()), raw=True), 2 * frame)
+    assert rows.rolling(2).apply(ct.sum(), raw=True).tolist()[1:] == [3.0, 5.0]
+
+
 # -- arrays on a GPU
 
 

@@ -297,12 +297,12 @@ class D:
     def __bool__(self) -> bool:
         return True
 
+    if TYPE_CHECKING:  # Python iterates by `__getitem__`; pandas takes a function that has `__iter__` for a list of functions
+        def __iter__(self) -> Iterator[D]: ...
+
     def __getitem__(self, index: int | slice) -> D:
         found = self.factors[index]
         return chain(found, here()) if isinstance(found, tuple) else found
-
-    def __iter__(self) -> Iterator[D]:
-        return iter(self.factors)
 
     @property
     def factors(self) -> tuple[D, ...]:

@@ -24,7 +24,7 @@ def mode() -> str:
     """How the engine "auto" compiles; raises `EngineError` where the environment says another word."""
     said = os.environ.get("CATAD_COMPILE", BACKGROUND)
     if said not in MODES:
-        raise errors.EngineError(errors.no_such_compile_mode(said, MODES))
+        raise errors.EngineError(errors.unknown_setting("CATAD_COMPILE", said, MODES))
     return said
 
 

@@ -13,6 +13,7 @@ from catad.category.spaces import Space, flatten
 from catad.category.terms import D, MorphismLike, morphism
 from catad.equations.solution import Ended, Problem, Solution
 from catad.equations.tolerance import flat, largest, moved_by, shaped, tolerance
+from catad.support.options import truth_value
 from catad.traced.function import function_term
 
 IS_TRACED = True  # finders call these functions
@@ -81,5 +82,5 @@ def implicit(
 
     Source: A. Griewank and A. Walther, Evaluating Derivatives, 2008, chapter 15.
     """
-    given = GivenSolution("given", rtol, atol, 0, on_failure, bool(check))
+    given = GivenSolution("given", rtol, atol, 0, on_failure, truth_value(check, "check"))
     return Solution(morphism(residual, "ct.implicit"), given)

@@ -27,6 +27,7 @@ from catad.equations.own_arguments import with_first
 from catad.front.closure_conversion import Given, closed, of_both
 from catad.front.specialise import OwnArguments, at_space, specialised, tuple_tree
 from catad.linear.structure import cast
+from catad.support.options import truth_value
 from catad.traced.function import Function
 from catad.traced.function import function as make_function
 from catad.traced.signature import Form
@@ -236,7 +237,8 @@ def quad(
         raise errors.ArgumentError(errors.no_break_points(points)) from None
     if not all(map(math.isfinite, cuts)):
         raise errors.ArgumentError(errors.no_break_points(points))
-    return Integral(term, Tolerance(absolute, relative, integer(limit, "the number of intervals", 1), cuts, bool(error)))
+    most, with_error = integer(limit, "the number of intervals", 1), truth_value(error, "error")
+    return Integral(term, Tolerance(absolute, relative, most, cuts, with_error))
 
 
 def _tolerance(name: str, value: Any) -> float | None:

@@ -53,6 +53,10 @@ def not_an_integer(what: str, value: object, least: int | None) -> str:
     )
 
 
+def not_a_truth_value(what: str, value: object) -> str:
+    return text(f"{what} is a truth value", given=f"{what}={abbreviated(value)}", expected="True or False")
+
+
 def several_axes(axes: object) -> str:
     return text(
         "an axis is one integer",

@@ -19,11 +19,11 @@ def no_llvm(why: str) -> str:
     )
 
 
-def no_such_compile_mode(said: str, modes: Sequence[str]) -> str:
+def unknown_setting(variable: str, said: str, words: Sequence[str]) -> str:
     return text(
-        "the environment variable CATAD_COMPILE has an unknown value",
+        f"the environment variable {variable} has an unknown value",
         given=repr(said),
-        expected=" or ".join(map(repr, modes)),
+        expected=" or ".join(map(repr, words)),
         do="unset it, or set it to one of these before the program runs",
     )
 

@@ -51,10 +51,6 @@ def bad_limit(name: str, value: object, positive: bool = False) -> str:
     return text("the limit is not valid", given=f"{name}={abbreviated(value)}", expected=f"None, or a number, {bound}")
 
 
-def bad_explicit(value: object) -> str:
-    return text("explicit is a truth value", given=f"explicit={abbreviated(value)}", expected="True or False")
-
-
 def bad_size(size: object, k: int) -> str:
     return text(
         "the size of a matrix is not valid",

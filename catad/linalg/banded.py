@@ -25,6 +25,7 @@ from catad.linear.families.patterned import Bands, Diagonals, patterned
 from catad.linear.families.reindex import reshaped
 from catad.linear.structure import cast, widest
 from catad.support.help import documented
+from catad.support.options import truth_value
 from catad.vector.deferred import Named, Shaped, linear
 from catad.vector.folds.moments import floating
 from catad.vector.shapes.axes import squeeze
@@ -129,7 +130,7 @@ def solveh_banded(lower: bool = False) -> D:
     >>> ct.linalg.solveh_banded(lower=True)(np.array([[4.0, 4.0, 4.0], [1.0, 1.0, 0.0]]), np.array([5.0, 6.0, 5.0]))
     array([1., 1., 1.])
     """
-    return Shaped(solveh_banded, _solveh_banded, lower=bool(lower))
+    return Shaped(solveh_banded, _solveh_banded, lower=truth_value(lower, "lower"))
 
 
 @linear

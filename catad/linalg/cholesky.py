@@ -29,6 +29,7 @@ from catad.linear.families.inverse import Inverse, stacked
 from catad.linear.solving.blocked import pulled_back
 from catad.linear.solving.factors import KINDS, SMALL, conjugate, work
 from catad.linear.structure import Placed, Rule, Structure, family
+from catad.support.options import truth_value
 from catad.vector.deferred import Shaped
 
 if TYPE_CHECKING:
@@ -180,6 +181,6 @@ def cholesky(upper: bool = False) -> D:
     array([[2., 0.],
            [1., 3.]])
     """
-    return Shaped(cholesky, _cholesky, upper=bool(upper))
+    return Shaped(cholesky, _cholesky, upper=truth_value(upper, "upper"))
 
 

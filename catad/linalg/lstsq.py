@@ -30,6 +30,7 @@ from catad.linear.families.contract import contract
 from catad.linear.families.delta import identity
 from catad.linear.families.reindex import reshaped
 from catad.linear.structure import Placed, Rule, cast, widest
+from catad.support.options import truth_value
 from catad.vector.deferred import Shaped
 from catad.vector.folds.moments import floating, square_sum
 from catad.vector.shapes.shape import broadcast_to
@@ -242,7 +243,7 @@ def pinv(rtol: float | None = None, hermitian: bool = False) -> D:
     array([[0.5 , 0.  , 0.  ],
            [0.  , 0.25, 0.  ]])
     """
-    return Shaped(pinv, _pinv, rtol=tolerance(rtol, "rtol"), hermitian=bool(hermitian))
+    return Shaped(pinv, _pinv, rtol=tolerance(rtol, "rtol"), hermitian=truth_value(hermitian, "hermitian"))
 
 
 def least_squares(b: Builder, a: Any, right: Any, rtol: Any, term: D) -> tuple[Any, Any, Any, Any]:

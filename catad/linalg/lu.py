@@ -42,6 +42,7 @@ from catad.linear.families.reindex import reshaped
 from catad.linear.solving.complex_factors import of_complex
 from catad.linear.solving.factors import KINDS
 from catad.linear.structure import Rule, cast, widest
+from catad.support.options import truth_value
 from catad.vector.deferred import Shaped
 from catad.vector.folds.moments import floating
 from catad.vector.shapes.split import piece
@@ -195,7 +196,7 @@ def lu_solve(trans: bool = False) -> D:
     >>> ct.linalg.lu_solve()(factors, np.array([5.0, 12.0]))
     array([1., 2.])
     """
-    return Shaped(lu_solve, _lu_solve, trans=bool(trans))
+    return Shaped(lu_solve, _lu_solve, trans=truth_value(trans, "trans"))
 
 
 def _factors(b: Builder, a: Array) -> tuple[Wire, Array, Array]:
@@ -262,4 +263,4 @@ def lu(permute_l: bool = False) -> D:
            [0.25, 1.  ]]), array([[4., 4.],
            [0., 1.]]))
     """
-    return Shaped(lu, _lu, permute_l=bool(permute_l))
+    return Shaped(lu, _lu, permute_l=truth_value(permute_l, "permute_l"))

@@ -31,6 +31,7 @@ from catad.linear.families.contract import contract
 from catad.linear.families.delta import identity
 from catad.linear.solving.factors import conjugate, lapack
 from catad.linear.structure import Placed, Rule
+from catad.support.options import truth_value
 from catad.vector.deferred import Shaped
 from catad.vector.shapes.shape import concatenate, pad
 from catad.vector.shapes.split import piece
@@ -180,4 +181,4 @@ def qr(mode: str = "reduced", pivoting: bool = False) -> D:
     """
     if mode not in MODES:
         raise errors.ArgumentError(errors.no_such_mode(mode, MODES))
-    return Shaped(qr, _qr, mode=mode, pivoting=bool(pivoting))
+    return Shaped(qr, _qr, mode=mode, pivoting=truth_value(pivoting, "pivoting"))

@@ -26,6 +26,7 @@ from catad.linear.families.reindex import reshaped
 from catad.linear.solving.complex_factors import of_complex
 from catad.linear.structure import cast
 from catad.scalar import apply, const, param
+from catad.support.options import truth_value
 from catad.vector.deferred import Shaped
 from catad.vector.folds.moments import Axes, floating, of_wires
 from catad.vector.folds.norm import Order
@@ -89,7 +90,7 @@ def norm(ord: Order = None, axis: Axes = None, keepdims: bool = False) -> D:
     """
     if ord not in SPECTRAL:
         norm_without_svd(ord, axis, keepdims)  # it raises for what is no order
-    return Shaped(norm, _norm, ord=ord, axis=axes_(axis), keepdims=bool(keepdims))
+    return Shaped(norm, _norm, ord=ord, axis=axes_(axis), keepdims=truth_value(keepdims, "keepdims"))
 
 
 def _cond(b: Builder, x: Any, term: Any) -> Wire:
@@ -185,7 +186,7 @@ def matrix_rank(rtol: float | None = None, hermitian: bool = False) -> D:
     >>> ct.linalg.matrix_rank()(np.ones((3, 2)))
     np.int64(1)
     """
-    return Shaped(matrix_rank, _matrix_rank, rtol=tolerance(rtol, "rtol"), hermitian=bool(hermitian))
+    return Shaped(matrix_rank, _matrix_rank, rtol=tolerance(rtol, "rtol"), hermitian=truth_value(hermitian, "hermitian"))
 
 
 def _matrix_power(b: Builder, x: Any, term: Any) -> Any:

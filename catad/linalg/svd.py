@@ -34,6 +34,7 @@ from catad.linear.families.delta import identity
 from catad.linear.structure import Placed, Rule
 from catad.scalar import apply, param
 from catad.support.help import documented
+from catad.support.options import truth_value
 from catad.vector.deferred import Named, Shaped
 from catad.vector.folds.moments import of_wires
 from catad.vector.shapes.shape import summed
@@ -203,7 +204,7 @@ def svd(full_matrices: bool = True, degenerate: str | None = None) -> D:
     ((3, 2), array([2., 1.]), (2, 2))
     """
     dropping(degenerate)
-    return Shaped(svd, _svd, full_matrices=bool(full_matrices), degenerate=degenerate)
+    return Shaped(svd, _svd, full_matrices=truth_value(full_matrices, "full_matrices"), degenerate=degenerate)
 
 
 def _svdvals(b: Builder, x: Any, term: Any) -> Any:

@@ -95,7 +95,7 @@ def checked(
     if result not in RESULTS:
         raise errors.PlanError(errors.unknown_result(result, RESULTS))
     if not isinstance(explicit, (bool, np.bool_)):
-        raise errors.PlanError(errors.bad_explicit(explicit))
+        raise errors.PlanError(errors.not_a_truth_value("explicit", explicit))
     return Request(mode, model_of(cost, xp), memory, budget, bool(explicit) or result == "sparse", result)
 
 

@@ -19,11 +19,13 @@ from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
+from catad.support.options import truth_value
+
 PATIENCE = 2.0  # seconds of work before a bar is shown
 PAUSE = 0.2  # seconds between two looks at the work
 LOST = 25  # times as long as a step takes, or a pause: a loop that has not counted for so long is gone
 DONE = 10_000  # what a bar calls all of the work, where work says its share
-OFF = ("0", "off", "no", "false")
+OFF, ON = ("0", "off", "no", "false"), ("1", "on", "yes", "true")
 
 Share = Callable[[], tuple[float, float]]  # what is done, and all there is
 
@@ -36,14 +38,15 @@ def progress(shown: bool) -> Iterator[None]:
 
     Work of more than two seconds shows a bar on the standard error: plans, compilations, loops with `progress=True` and drawn
     tests. tqdm draws it, where it is installed. Without this, bars are shown in terminals and in notebooks, unless the
-    environment variable CATAD_PROGRESS is "0". It holds in this thread.
+    environment variable CATAD_PROGRESS is "0" ("off", "no", "false"). It holds in this thread. Raises `ArgumentError` where
+    `shown` is no truth value.
 
     >>> import catad as ct, numpy as np
     >>> with ct.progress(False):
     ...     ct.iterate(ct.cos, 1000, progress=True)(1.0).round(6)
     np.float64(0.739085)
     """
-    token = _asked.set(shown)
+    token = _asked.set(truth_value(shown, "shown"))
     try:
         yield
     finally:
@@ -59,7 +62,13 @@ def is_shown() -> bool:
 
 
 def _by_environment() -> bool:
-    return os.environ.get("CATAD_PROGRESS", "1").lower() not in OFF
+    said = os.environ.get("CATAD_PROGRESS", "").strip().lower()
+    if said and said not in (*OFF, *ON):
+        from catad import errors
+        from catad.errors.notices import notice
+
+        notice("CATAD_PROGRESS", errors.unknown_setting("CATAD_PROGRESS", said, (*ON, *OFF)))
+    return said not in OFF
 
 
 def _is_seen() -> bool:

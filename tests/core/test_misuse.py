@@ -132,6 +132,33 @@ def test_numpy_integers_are_parameters() -> None:
 # -- plain functions and constructors where morphisms are taken
 
 
+OPTIONS: dict[str, Callable[[Any], Any]] = {
+    "progress of bars": lambda said: ct.progress(said).__enter__(),
+    "progress of a loop": lambda said: ct.iterate(ct.sin, 3, progress=said),
+    "progress of a search": lambda said: ct.while_loop(ct.sum() >> ct.map(lambda s: s < 1), ct.sin, progress=said),
+    "reverse of a sweep": lambda said: ct.sweep(ct.id, 3, reverse=said),
+    "reverse of a scan": lambda said: ct.scan(ct.add, 0.0, reverse=said),
+    "exclusive of a scan": lambda said: ct.segmented_scan(ct.add, 0.0, exclusive=said),
+    "keepdims of a fold": lambda said: ct.fold(ct.mul, 1.0, keepdims=said),
+    "keepdims of a maximum": lambda said: ct.max(keepdims=said),
+    "keepdims in a function": lambda said: ct.function(lambda x: np.mean(x, keepdims=said)).at(ct.f64[3]),
+    "upper": lambda said: ct.linalg.cholesky(upper=said),
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("said", ["off", "", None, 0.0, []], ids=repr)
+def test_options_that_are_on_or_off(name: str, said: Any) -> None:
+    with pytest.raises(ct.errors.CatadError, match=r"is a truth value(.|\n)*expected: True or False"):
+        OPTIONS[name](said)
+
+
+@pytest.mark.parametrize("said", [True, False, np.True_, np.False_, 1, 0])
+def test_truth_values_of_numpy_and_integers_are_options(said: Any) -> None:
+    for keeps in (ct.sum(keepdims=said), ct.function(lambda x: np.sum(x, keepdims=said))):
+        assert keeps(np.ones((2, 3))).shape == np.sum(np.ones((2, 3)), keepdims=bool(said)).shape
+
+
 def plain(x: Any) -> Any:
     return np.sum(x * x)
 

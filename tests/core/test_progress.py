@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad.errors.notices import forget
 from catad.support import progress
 
 SECONDS = 10.0  # to wait for the thread that draws
@@ -105,6 +106,17 @@ def test_where_nothing_is_shown(off: str, bars: list[Bar], monkeypatch: pytest.M
         else:
             found += shown()
     assert found == [False]
+
+
+def test_a_word_that_the_variable_does_not_have_is_named(bars: list[Bar], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("CATAD_PROGRESS", "never")
+    forget("CATAD_PROGRESS")
+    with pytest.warns(ct.CatadNotice, match="CATAD_PROGRESS has an unknown value"):
+        assert progress.is_shown()
+    for word, shown in (("On", True), ("", True), (" OFF ", False), ("no", False)):
+        monkeypatch.setenv("CATAD_PROGRESS", word)
+        assert progress.is_shown() is shown
 
 
 def test_a_terminal_shows_bars(bars: list[Bar], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,8 @@ def test_pieces_of_a_chain() -> None:
     f = ct.compose(ct.sin, ct.cos, ct.exp, ct.tanh)
     assert len(f) == 4 and f[1] == ct.cos and f[1:3] == ct.cos >> ct.exp and f[:0] == ct.id
     assert list(f)[-1] == ct.tanh and len(ct.id) == 0 and bool(ct.id)
+    assert [*ct.id] == [] and ct.cos in f and ct.sinh not in f
+    assert not isinstance(f, Iterable)  # libraries take a function that is iterable for a list of functions
 
 
 def test_functions_that_mean_the_same_are_equal() -> None:

@@ -284,9 +284,9 @@ def _norm(trace: Trace, x: Any, order: Any, axis: Any, keepdims: bool) -> Any:
     if order in ("nuc", 2, -2) and len(axes or range(array.ndim)) == 2:
         if order == -2 and 0 in [array.shape[k] for k in axes or (0, 1)]:
             raise ValueError("zero-size array to reduction operation minimum which has no identity")
-        return one_line(trace, words.norm(order, known, bool(keepdims)), array)
+        return one_line(trace, words.norm(order, known, keepdims), array)
     try:
-        return one_line(trace, norm_word(order, known, bool(keepdims)), array)
+        return one_line(trace, norm_word(order, known, keepdims), array)
     except errors.CatadError as error:
         raise _numpys(array, order, known, error) from None
 

@@ -51,7 +51,7 @@ def _extremum(word: Callable[..., D], ufunc: np.ufunc) -> Callable[..., Any]:
             return np.full_like(x, initial, shape=kept)
         if not many:
             raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
-        out = one_line(trace, word(named(x, axis), bool(keepdims)), x)
+        out = one_line(trace, word(named(x, axis), keepdims), x)
         return out if initial is None else pointwise(trace, ufunc, out, initial).astype(out.dtype, copy=False)
 
     return made
@@ -75,7 +75,7 @@ def _truth(word: Callable[..., D], neutral: bool, ufunc: np.ufunc) -> Callable[.
     ) -> Any:
         axis = masked_axes(a, axis)
         x = selected(trace, a, where, neutral)
-        out = one_line(trace, word(named(x, axis), bool(keepdims)), x)
+        out = one_line(trace, word(named(x, axis), keepdims), x)
         return out if initial is None else pointwise(trace, ufunc, out, bool(initial))
 
     return made
@@ -114,7 +114,7 @@ def mean(trace: Trace, a: Any, axis: Any = None, dtype: Any = None, *, keepdims:
         x = strong(trace, a)
         x = x if dtype is None else x.astype(dtype, copy=False)
         if x.dtype.kind == "f" or dtype is None:
-            return one_line(trace, moments.mean(named(x, axis, False), bool(keepdims)), x)
+            return one_line(trace, moments.mean(named(x, axis, False), keepdims), x)
     kind = a.dtype if isinstance(a, Masked) else as_traced(trace, a).dtype
     wide = np.float64 if dtype is None and kind.kind in "biu" else dtype
     made = total(trace, a, axis, wide, keepdims=keepdims, where=where)
@@ -134,7 +134,7 @@ def _moment(word: Callable[..., D], root: bool, skips_nan: bool) -> Callable[...
         ddof = ddof if correction is None else correction
         x = x if dtype is None else x.astype(dtype, copy=False)
         if where is True and mean is None and not isinstance(ddof, Traced) and not skips:
-            return one_line(trace, word(named(x, axis, False), ddof, bool(keepdims)), x)
+            return one_line(trace, word(named(x, axis, False), ddof, keepdims), x)
         where = _present(trace, x, where) if skips else where
         result = _deviation(trace, x, axis, ddof, keepdims, where, mean)
         if skips:

@@ -102,7 +102,7 @@ def _logsumexp(
         made = np.log(np.sum(np.exp(x - top) * weights, axis=axis, keepdims=True)) + top
         return made if keepdims else np.squeeze(made, tuple(range(x.ndim)) if axis is None else axis)
     axes = axes_of(x, axis)
-    return one_line(trace, words.logsumexp(axes[0] if axes is not None and len(axes) == 1 else axes, bool(keepdims)), x)
+    return one_line(trace, words.logsumexp(axes[0] if axes is not None and len(axes) == 1 else axes, keepdims), x)
 
 
 def _softmax(trace: Trace, x: Any, axis: Any = None) -> Any:

@@ -89,7 +89,7 @@ def accumulated(word: Callable[..., D], neutral: int, ufunc: np.ufunc) -> Callab
         axis = masked_axes(a, axis)
         x = selected(trace, a, where, neutral)
         x = x if dtype is None else x.astype(dtype, copy=False)
-        out = one_line(trace, word(named(x, axis), bool(keepdims)), x)
+        out = one_line(trace, word(named(x, axis), keepdims), x)
         if dtype is not None:
             out = out.astype(dtype, copy=False)
         return out if initial is None else pointwise(trace, ufunc, out, initial).astype(out.dtype, copy=False)

@@ -24,6 +24,7 @@ from catad.linear.families.reindex import axis as ap
 from catad.linear.families.reindex import moved_along, reshaped
 from catad.linear.structure import Rule, Structure
 from catad.scalar import Function
+from catad.support.options import truth_value
 from catad.vector.deferred import OfOperator
 from catad.vector.folds.arg_extremum import ArgExtremum
 from catad.vector.folds.array_operator import ArrayFold, neutral_of
@@ -245,7 +246,7 @@ def fold(
     >>> ct.grad(soft, argnums=1)(np.array([0.0, 0.0]), 1.0)
     np.float64(0.6931471805599453)
     """
-    axis, keepdims = axes_(axis), bool(keepdims)
+    axis, keepdims = axes_(axis), truth_value(keepdims, "keepdims")
     if isinstance(op, D) and not hasattr(op, "__scalar_function__"):
         if keepdims:
             raise errors.ArgumentError(errors.array_operator_keepdims(op))

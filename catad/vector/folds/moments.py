@@ -20,6 +20,7 @@ from catad.category.terms import D
 from catad.errors.category import described
 from catad.linear.structure import cast
 from catad.scalar import Node, apply, param
+from catad.support.options import truth_value
 from catad.vector.folds.merge_axes import spread
 from catad.vector.folds.row_derivatives import Row
 from catad.vector.pointwise.map import mapped
@@ -78,7 +79,7 @@ def mean(axis: Axes = None, keepdims: bool = False) -> D:
     >>> ct.mean(axis=0)(np.array([[1.0, 2.0], [3.0, 6.0]]))
     array([2., 4.])
     """
-    return OneArray(mean, _mean, axis=axes_(axis), keepdims=bool(keepdims))
+    return OneArray(mean, _mean, axis=axes_(axis), keepdims=truth_value(keepdims, "keepdims"))
 
 
 def _variance(b: Builder, x: Wire, axes: tuple[int, ...], term: Any, root: bool) -> Wire:
@@ -117,7 +118,7 @@ def var(axis: Axes = None, ddof: float = 0, keepdims: bool = False) -> D:
     >>> ct.value_and_grad(ct.var(ddof=1))(np.array([1.0, 3.0]))
     (np.float64(2.0), array([-2.,  2.]))
     """
-    return OneArray(var, _var, axis=axes_(axis), ddof=_ddof(ddof), keepdims=bool(keepdims))
+    return OneArray(var, _var, axis=axes_(axis), ddof=_ddof(ddof), keepdims=truth_value(keepdims, "keepdims"))
 
 
 @constructor()
@@ -131,4 +132,4 @@ def std(axis: Axes = None, ddof: float = 0, keepdims: bool = False) -> D:
     >>> ct.std()(np.array([1.0, 3.0])), ct.grad(ct.std())(np.ones(2))
     (np.float64(1.0), array([0., 0.]))
     """
-    return OneArray(std, _std, axis=axes_(axis), ddof=_ddof(ddof), keepdims=bool(keepdims))
+    return OneArray(std, _std, axis=axes_(axis), ddof=_ddof(ddof), keepdims=truth_value(keepdims, "keepdims"))

@@ -19,6 +19,7 @@ from catad.category.constructors import constructor
 from catad.category.terms import D
 from catad.linear.structure import cast
 from catad.scalar import apply, param
+from catad.support.options import truth_value
 from catad.vector.folds.merge_axes import spread
 from catad.vector.folds.moments import Axes, floating, of_wires, share_of, square_sum
 from catad.vector.folds.reduce import along_axes, extremum, nonempty
@@ -119,4 +120,4 @@ def norm(ord: Order = None, axis: Axes = None, keepdims: bool = False) -> D:
         raise errors.ArgumentError(errors.no_such_order(ord))
     if isinstance(ord, np.generic):
         ord = ord.item()
-    return OneArray(norm, _norm, ord=ord, axis=axes_(axis), keepdims=bool(keepdims))
+    return OneArray(norm, _norm, ord=ord, axis=axes_(axis), keepdims=truth_value(keepdims, "keepdims"))

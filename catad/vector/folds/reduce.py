@@ -18,6 +18,7 @@ from catad.category.constructors import constructor, integer
 from catad.category.terms import D
 from catad.linear.structure import cast
 from catad.scalar import Function, apply, param
+from catad.support.options import truth_value
 from catad.vector.deferred import Lay
 from catad.vector.folds.arg_extremum import ArgExtremum
 from catad.vector.folds.extended_range import TIMES
@@ -86,7 +87,7 @@ def max(axis: Axes = None, keepdims: bool = False) -> D:
     >>> ct.grad(ct.max())(np.array([1.0, 3.0, 3.0]))
     array([0., 1., 0.])
     """
-    return OneArray(max, _extremum("maximum"), axis=axes_(axis), keepdims=bool(keepdims))
+    return OneArray(max, _extremum("maximum"), axis=axes_(axis), keepdims=truth_value(keepdims, "keepdims"))
 
 
 @constructor()
@@ -99,7 +100,7 @@ def min(axis: Axes = None, keepdims: bool = False) -> D:
     >>> ct.min(axis=0, keepdims=True)(np.array([[1.0, 3.0], [2.0, 0.0]]))
     array([[1., 0.]])
     """
-    return OneArray(min, _extremum("minimum"), axis=axes_(axis), keepdims=bool(keepdims))
+    return OneArray(min, _extremum("minimum"), axis=axes_(axis), keepdims=truth_value(keepdims, "keepdims"))
 
 
 _prod = reduction(lambda b, x, axes, term: along_axes(b, summed_as(x), axes, TIMES))
@@ -117,7 +118,7 @@ def prod(axis: Axes = None, keepdims: bool = False) -> D:
     >>> ct.value_and_grad(ct.prod())(np.array([2.0, 0.0, 3.0]))
     (np.float64(0.0), array([0., 6., 0.]))
     """
-    return OneArray(prod, _prod, axis=axes_(axis), keepdims=bool(keepdims))
+    return OneArray(prod, _prod, axis=axes_(axis), keepdims=truth_value(keepdims, "keepdims"))
 
 
 def _truth(which: str) -> Lay:
@@ -135,7 +136,7 @@ def any(axis: Axes = None, keepdims: bool = False) -> D:
     >>> ct.any(axis=1)(np.array([[0.0, 2.0], [0.0, 0.0]]))
     array([ True, False])
     """
-    return OneArray(any, _truth("ne"), axis=axes_(axis), keepdims=bool(keepdims))
+    return OneArray(any, _truth("ne"), axis=axes_(axis), keepdims=truth_value(keepdims, "keepdims"))
 
 
 @constructor()
@@ -148,7 +149,7 @@ def all(axis: Axes = None, keepdims: bool = False) -> D:
     >>> ct.all()(np.array([1.0, np.nan])), ct.all()(np.array([1, 0]))
     (np.True_, np.False_)
     """
-    return OneArray(all, _truth("eq"), axis=axes_(axis), keepdims=bool(keepdims))
+    return OneArray(all, _truth("eq"), axis=axes_(axis), keepdims=truth_value(keepdims, "keepdims"))
 
 
 def _position(op: str) -> Lay:
@@ -180,7 +181,7 @@ def argmax(axis: int | None = None, keepdims: bool = False) -> D:
     >>> ct.argmax(axis=1)(np.array([[1.0, 3.0, 3.0], [2.0, 0.0, 1.0]]))
     array([1, 0])
     """
-    return OneArray(argmax, _position("maximum"), axis=_one_or_all(axis), keepdims=bool(keepdims))
+    return OneArray(argmax, _position("maximum"), axis=_one_or_all(axis), keepdims=truth_value(keepdims, "keepdims"))
 
 
 @constructor()
@@ -193,4 +194,4 @@ def argmin(axis: int | None = None, keepdims: bool = False) -> D:
     >>> ct.argmin()(np.array([[1.0, 3.0], [0.0, 0.0]]))
     np.int64(2)
     """
-    return OneArray(argmin, _position("minimum"), axis=_one_or_all(axis), keepdims=bool(keepdims))
+    return OneArray(argmin, _position("minimum"), axis=_one_or_all(axis), keepdims=truth_value(keepdims, "keepdims"))

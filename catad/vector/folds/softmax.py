@@ -8,6 +8,7 @@ from catad.category.constructors import axes as axes_
 from catad.category.constructors import constructor
 from catad.category.terms import D
 from catad.scalar import apply, param
+from catad.support.options import truth_value
 from catad.vector.folds.fold import Fold
 from catad.vector.folds.log_sum_exp import log_sum_exp
 from catad.vector.folds.merge_axes import merge, spread
@@ -39,7 +40,7 @@ def logsumexp(axis: Axes = None, keepdims: bool = False) -> D:
     >>> ct.value_and_grad(ct.logsumexp())(np.array([1000.0, 1000.0]))
     (np.float64(1000.6931471805599), array([0.5, 0.5]))
     """
-    return OneArray(logsumexp, _logsumexp, axis=axes_(axis), keepdims=bool(keepdims))
+    return OneArray(logsumexp, _logsumexp, axis=axes_(axis), keepdims=truth_value(keepdims, "keepdims"))
 
 
 def _softmax(b: Builder, x: Wire, term: Any) -> Wire:

@@ -30,6 +30,7 @@ from catad.linear.families.block import diagonal_block, grid
 from catad.linear.families.delta import delta, identity
 from catad.linear.families.gather import spread_over
 from catad.linear.structure import Rule, Structure, cast
+from catad.support.options import truth_value
 from catad.values.stream_capture import check_not_captured
 from catad.vector.loops.batching import Lanes, element_of, first_step, with_inputs
 from catad.vector.loops.choose import Chosen
@@ -100,7 +101,7 @@ def iterate(
     """
     n = integer(n, "a number of steps", 0)
     memory = None if memory is None else integer(memory, "memory, the number of states to keep,", 1)
-    return Iterate(morphism(f, "ct.iterate"), n, inputs, memory, bool(progress))
+    return Iterate(morphism(f, "ct.iterate"), n, inputs, memory, truth_value(progress, "progress"))
 
 
 @box
@@ -382,5 +383,5 @@ def while_loop(condition: MorphismLike, f: MorphismLike, max_steps: int = 1_000_
     >>> ct.value_and_grad(halve)(10.0)
     (np.float64(0.625), np.float64(0.0625))
     """
-    max_steps = integer(max_steps, "a number of steps", 0)
-    return WhileLoop(morphism(condition, "ct.while_loop"), morphism(f, "ct.while_loop"), max_steps, bool(progress))
+    max_steps, progress = integer(max_steps, "a number of steps", 0), truth_value(progress, "progress")
+    return WhileLoop(morphism(condition, "ct.while_loop"), morphism(f, "ct.while_loop"), max_steps, progress)

@@ -14,6 +14,7 @@ from catad.category.spaces import Product, flatten, rebuild
 from catad.category.terms import D, MorphismLike, morphism
 from catad.category.text import call
 from catad.category.wiring import at_point, share
+from catad.support.options import truth_value
 from catad.vector.loops.batching import element_of, first_step, with_inputs
 from catad.vector.loops.hoisting import looped
 from catad.vector.loops.progress import counted
@@ -70,4 +71,5 @@ def sweep(f: MorphismLike, n: int, reverse: bool = False, progress: bool = False
     >>> ct.grad(ct.sweep(decay, 3) >> ct.exl)(1.0, 0.5, np.zeros(3))
     (np.float64(0.125), np.float64(0.75), array([0.25, 0.5 , 1.  ]))
     """
-    return Swept(morphism(f, "ct.sweep"), integer(n, "a number of steps", 0), bool(reverse), bool(progress))
+    reverse, progress = truth_value(reverse, "reverse"), truth_value(progress, "progress")
+    return Swept(morphism(f, "ct.sweep"), integer(n, "a number of steps", 0), reverse, progress)

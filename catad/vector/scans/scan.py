@@ -31,6 +31,7 @@ from catad.linear.families.reindex import axis as ap
 from catad.linear.families.reindex import moved, moved_along, reshaped, whole
 from catad.linear.structure import Placed, Rule, Structure, apart, cast, widest
 from catad.support.help import documented
+from catad.support.options import truth_value
 from catad.vector.deferred import Named, OfOperator
 from catad.vector.folds.array_operator import ArrayScan, neutral_of
 from catad.vector.folds.monoid import Monoid, check_laws, chooses, elements, monoid_of, parts, sampled, with_params
@@ -389,11 +390,11 @@ def scan(
     >>> affine(np.array([2.0, 3.0]), np.array([1.0, 1.0]))[1]
     array([1., 4.])
     """
-    axis = one_axis(axis)
+    axis, exclusive, reverse = one_axis(axis), truth_value(exclusive, "exclusive"), truth_value(reverse, "reverse")
     if isinstance(op, D) and not hasattr(op, "__scalar_function__"):
-        return ArrayScan(op, neutral_of(op, neutral, axis), bool(exclusive), bool(reverse))
+        return ArrayScan(op, neutral_of(op, neutral, axis), exclusive, reverse)
     monoid = monoid_of(op, neutral, params)
-    return OfOperator(scan, _lay, monoid, exclusive=bool(exclusive), reverse=bool(reverse), axis=axis)
+    return OfOperator(scan, _lay, monoid, exclusive=exclusive, reverse=reverse, axis=axis)
 
 
 def _recurrence(b: Builder, x: Wires, term: D) -> Wire:

@@ -23,6 +23,7 @@ from catad.category.spaces import Elements, Tensor, rebuild
 from catad.category.terms import D
 from catad.linear.families.contract import repeated
 from catad.linear.families.previous_state import PreviousState
+from catad.support.options import truth_value
 from catad.vector.bins.histogram import by_bin
 from catad.vector.bins.sorted_bins import segmented
 from catad.vector.deferred import OfOperator
@@ -235,7 +236,8 @@ def segmented_scan(
     """
     _check_by(by)
     monoid = monoid_of(op, neutral, params)
-    return OfOperator(segmented_scan, _lay_scan, monoid, exclusive=bool(exclusive), reverse=bool(reverse), by=by)
+    exclusive, reverse = truth_value(exclusive, "exclusive"), truth_value(reverse, "reverse")
+    return OfOperator(segmented_scan, _lay_scan, monoid, exclusive=exclusive, reverse=reverse, by=by)
 
 
 @constructor(morphisms="op")

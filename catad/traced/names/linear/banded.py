@@ -42,7 +42,7 @@ def solveh_banded(
     check_finite: bool = True,
 ) -> Any:
     bands = numbers(trace, ab)
-    return one_line(trace, words.solveh_banded(bool(lower)), bands, _fitting(bands, numbers(trace, b)))
+    return one_line(trace, words.solveh_banded(lower), bands, _fitting(bands, numbers(trace, b)))
 
 
 def solve_toeplitz(trace: Trace, c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
