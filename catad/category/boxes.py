@@ -91,6 +91,10 @@ class Primitive(D):
     def check(self, xp: Any, *arrays: Any) -> None:
         """Check the values of the first call; later calls skip this."""
 
+    def checks(self, ins: tuple[Tensor, ...]) -> bool:
+        """Whether `check` looks at values in these spaces: a first call computes them only for that."""
+        return type(self).check is not Primitive.check
+
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Any:
         """The derivative between these spaces, some of each side floating: a `Rule`; None where it is zero."""
         raise errors.ExtensionError(errors.missing_method("primitive", self, "rule"))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from catad.category.boxes import Nesting, Primitive
+from catad.category.boxes import Nesting
 from catad.category.cache import cache_of, cached
 from catad.category.points import point_of
 from catad.category.spaces import Product, Space, Tensor, Value, flatten, rebuild
@@ -188,7 +188,7 @@ class Program:
 
         Only what they are given is computed for it.
         """
-        checks = [type(box.primitive).check is not Primitive.check for box in self.boxes]
+        checks = [box.primitive.checks(self.wiring.spaces(box.ins)) for box in self.boxes]
         needed: set[int] = set()
         runs = [False] * len(self.boxes)
         for i in reversed(range(len(self.boxes))):

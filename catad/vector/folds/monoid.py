@@ -255,10 +255,30 @@ def sampled(xp: Any, arrays: Sequence[Any]) -> list[Any]:
     return out
 
 
+def is_lawful(monoid: Monoid, dtypes: Sequence[np.dtype[Any]]) -> bool:
+    """True where `check_laws` finds nothing on numbers of these dtypes: for sums, products and extrema with their neutral
+    elements, and for operators with free numbers, which are not checked."""
+    monoid, (dtype, *_) = _underlying(monoid, dtypes)
+    if monoid.free:
+        return True
+    if monoid.width > 1 or monoid.inverse is not None:
+        return False
+    limits = np.iinfo(dtype) if dtype.kind in "iu" else None
+    least, most = (limits.min, limits.max) if limits is not None else (-math.inf, math.inf)
+    neutral = {"add": 0, "mul": 1, "max": least, "min": most, "logaddexp": -math.inf}
+    return bool(neutral.get(scalar.recognise(monoid.op) or "") == monoid.neutral[0])
+
+
+def _underlying(monoid: Monoid, numbers: Sequence[Any]) -> tuple[Monoid, Sequence[Any]]:
+    """The operator whose laws are those of a monoid, and what belongs to the numbers of its elements."""
+    while (under := monoid.lifts or monoid.pairs) is not None:
+        numbers, monoid = numbers[-under.width :], under
+    return monoid, numbers
+
+
 def check_laws(monoid: Monoid, values: Sequence[Any]) -> None:
     """The neutral element is neutral and the operator associative on some elements, within rounding."""
-    while (under := monoid.lifts or monoid.pairs) is not None:
-        values, monoid = values[-under.width :], under
+    monoid, values = _underlying(monoid, values)
     run = scalar.array_function(monoid.op)
 
     def op(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:

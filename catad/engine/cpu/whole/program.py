@@ -152,7 +152,7 @@ class _Program:
         self.at: dict[int, Buffer] = dict(zip(wiring.inputs, given, strict=True))
         self.reads = [self._reads(item) for item in self.items]
         needed = {*wiring.outputs, *[k for own in self.reads for k in own]}
-        text.checks |= text.depth > 1 and any(type(box.primitive).check is not Primitive.check for box in wiring.boxes)
+        text.checks |= text.depth > 1 and any(box.primitive.checks(wiring.spaces(box.ins)) for box in wiring.boxes)
         for box in wiring.boxes:
             if not box.ins:
                 self.at.update({k: text.constant(box.primitive.evaluate(np)) for k in box.outs if k in needed})
