@@ -190,11 +190,15 @@ def test_programs_of_others_are_rows_where_they_are_there(
     monkeypatch.delenv("CATAD_OUTSIDE_DATA", raising=False)
     assert loops.measuring.outside_folder() is None
     (tmp_path / "npbench").mkdir()
-    (tmp_path / "npbench" / "run.py").write_text(f"print({OUTSIDE!r})", encoding="utf-8")
+    first = "a: ok (difference 1e-10, first call 0.25 s)\nc: ok (first call 1.00 s)\n1 of 1 programs"
+    warm = "'--times' in sys.argv and os.environ.get('CATAD_ENGINE') == 'cpu'"
+    text = f"import os, sys\nprint({OUTSIDE!r} if {warm} else {first!r})"
+    (tmp_path / "npbench" / "run.py").write_text(text, encoding="utf-8")
     monkeypatch.setenv("CATAD_OUTSIDE_DATA", str(tmp_path))
     rows = loops.outside(loops.measuring.outside_folder())
     assert [row["work"] for row in rows] == ["a", "b", "c", "d"] and rows[2]["status"] == "WRONG gradient"
     assert [row["JAX"] for row in rows] == [0.5, None, None, None] and [row["NumPy"] for row in rows] == [4.0, 1.0, None, None]
+    assert rows[0]["first"] == 0.25 and rows[0]["status"] == "ok"
     found = {(bound.work.split(", ")[-1], bound.against): bound.measured for bound in loops.outside_bounds(rows)}
     assert found["geometric mean", "NumPy's value"] == pytest.approx(2.0)
     assert found["slowest: a", "NumPy's value"] == 4.0 and found["slowest: a", "JAX"] == 0.5

@@ -12,6 +12,7 @@ import numpy as np
 
 from catad.category.spaces import Tensor
 from catad.engine.cpu.whole.fortran import factor, letter, number
+from catad.engine.cpu.whole.large_products import LargeProduct, Matrix
 from catad.engine.cpu.whole.text import Buffer, Text
 from catad.engine.cpu.whole.tiles import Tiles
 from catad.engine.stages.layout import strides_of
@@ -184,22 +185,13 @@ class Contraction:
         w.do(f"call void {gemv}({', '.join(given)})")
 
     def _by_blas(self, found: _Matrices) -> None:
-        """`C = A B` as `C' = B' A'` in the order of Fortran."""
-        text, w, size, sizes = self.text, self.w, self.dtype.itemsize, self.sizes
         a, b, m, n, k = found
-        gemm = text.external(f"{'d' if size == 8 else 's'}gemm")
 
-        def matrix(which: int, row: int, column: int) -> tuple[str, str, str]:
-            """Whether it is transposed, its address and the distance of its columns, as Fortran sees it."""
-            own, straight = self.steps[which], self.steps[which][column] == size
-            far = number(text, max((own[row] if straight else own[column]) // size, 1))
-            return letter(text, "n" if straight else "t"), f"ptr {self.arrays[which][0].pointer}", far
+        def matrix(which: int, row: int, column: int) -> Matrix:
+            own = self.steps[which]
+            return Matrix(self.arrays[which][0].pointer, self.sizes[row], self.sizes[column], own[row], own[column])
 
-        (side, y, ldy), (other, x, ldx) = matrix(b, k, n), matrix(a, m, k)
-        result, ldc = f"ptr {self.arrays[2][0].pointer}", number(text, max(self.steps[2][m] // size, 1))
-        ends = [number(text, sizes[n]), number(text, sizes[m]), number(text, sizes[k])]
-        zero, one = factor(text, 0.0, self.dtype), factor(text, 1.0, self.dtype)
-        w.do(f"call void {gemm}({', '.join([side, other, *ends, one, y, ldy, x, ldx, zero, result, ldc])})")
+        LargeProduct(self.text, self.dtype, matrix(a, m, k), matrix(b, k, n), matrix(2, m, n)).write()
 
     def _along_rows(self) -> bool:
         """True where the last axis of the result lies contiguously in some operand, or no sum does so better."""

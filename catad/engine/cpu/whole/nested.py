@@ -1,10 +1,11 @@
-"""Boxes that run programs, within a whole program: loops with a state, choices, and programs that are called."""
+"""Boxes that run programs, within a whole program: loops with a state, sums of entries, choices, and programs that are called."""
 
 from __future__ import annotations
 
 import math
 
-from catad.category.spaces import Product, Space, Tensor
+from catad.category.cartesian import fork, it, proj
+from catad.category.spaces import Product, Space, Tensor, Unit
 from catad.category.terms import D
 from catad.category.wiring import Box, Wiring
 from catad.engine.cpu.whole.counters import count, counters
@@ -15,6 +16,7 @@ from catad.engine.program import program_of
 from catad.engine.text.numbers import load
 from catad.errors import CannotPrint
 from catad.scalar.printing.llvm import LONG, stopped
+from catad.vector.folds.entry_sum import COUNT, GUESS, Summed
 from catad.vector.loops.checkpoint import Call
 from catad.vector.loops.either import Choose
 from catad.vector.loops.loop import After, Counted
@@ -329,7 +331,33 @@ def call(text: Text, box: Call, read: Arrays, made: Arrays) -> None:
     write_program(text, _wiring(box.f, box.dom), given, [buffer for buffer, _ in made])
 
 
-WRITERS |= {Sweep: sweep, Counted: counted, After: after, Choose: choose, Call: call}
+class _SumLoop(Loop):
+    """A `Summed`: a sweep without states, of as many steps as a number says, whose input is the number of the step."""
+
+    def __init__(self, text: Text, box: Summed, read: Arrays, made: Arrays) -> None:
+        n = len(box.dom.leaves)
+        self.starts = [buffer for buffer, _ in read[n:]]
+        body = fork(it, fork(proj(2), proj(1)) >> box.f, it)
+        sums = Product(tuple([space for _, space in made]))
+        sweep = Sweep(body, GUESS, Unit, COUNT, Unit, False, box.x, sums)
+        super().__init__(text, sweep, [*read[1:n], read[0]], made)
+        self.counters = {}
+
+    def begin(self, space: Tensor, goal: Buffer, old: Buffer | None) -> None:
+        super().begin(space, goal, self.starts.pop(0) if self.starts else None)
+
+    def input(self, k: int, i: str) -> Buffer:
+        own = self.text.buffer(COUNT)
+        self.w.do(f"store i64 {i}, ptr {own.pointer}")
+        return own
+
+
+def summed(text: Text, box: Summed, read: Arrays, made: Arrays) -> None:
+    """Write a `Summed`."""
+    _SumLoop(text, box, read, made).write(text.w.set(f"load i64, ptr {read[0][0].pointer}"))
+
+
+WRITERS |= {Sweep: sweep, Counted: counted, After: after, Choose: choose, Call: call, Summed: summed}
 
 
 def _states(box: Box) -> dict[int, int]:
@@ -357,7 +385,15 @@ def _changed(wiring: Wiring) -> dict[int, int]:
     return {r: wiring.inputs.index(source[k]) for r, k in enumerate(wiring.outputs) if k in source}
 
 
+def _summed_onto(box: Box) -> dict[int, int]:
+    """Where the results of a sum may lie: in the place of what it adds to."""
+    assert isinstance(box.primitive, Summed)
+    first = len(box.primitive.dom.leaves)
+    return {r: first + r for r in range(len(box.outs))} if box.primitive.onto else {}
+
+
 CHANGED |= {
+    Summed: _summed_onto,
     Choose: _chosen,
     Sweep: _states,
     Counted: _states,

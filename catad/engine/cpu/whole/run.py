@@ -22,7 +22,6 @@ from catad.engine.cpu.run.pool import POOL
 from catad.engine.cpu.run.threads import get_num_threads
 from catad.engine.cpu.whole import bounded as bounded  # its writers are known by being imported
 from catad.engine.cpu.whole import by_bin as by_bin
-from catad.engine.cpu.whole import entry_sums as entry_sums
 from catad.engine.cpu.whole import sorting as sorting
 from catad.engine.cpu.whole.callbacks import Clock, raised
 from catad.engine.cpu.whole.compiled_text import CompiledFunction, as_they_lie
