@@ -31,7 +31,17 @@ from catad.vector.folds.array_operator import ArrayFold, neutral_of
 from catad.vector.folds.leave_one_out import LeaveOneOutProduct
 from catad.vector.folds.log_sum_exp import log_sum_exp
 from catad.vector.folds.merge_axes import merge, spread, unit_axes
-from catad.vector.folds.monoid import Monoid, check_laws, chooses, elements, is_lawful, monoid_of, parts, sampled, with_params
+from catad.vector.folds.monoid import (
+    Monoid,
+    check_laws,
+    chooses,
+    elements,
+    is_lawful,
+    monoid_of,
+    parts,
+    sampled,
+    with_params,
+)
 from catad.vector.pointwise.generate import steps_along
 from catad.vector.pointwise.map import mapped
 from catad.vector.scans.scan import Known, after_pointwise, check_params, entries, entry_block, filled, scanned

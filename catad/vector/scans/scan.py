@@ -34,7 +34,17 @@ from catad.support.help import documented
 from catad.support.options import truth_value
 from catad.vector.deferred import Named, OfOperator
 from catad.vector.folds.array_operator import ArrayScan, neutral_of
-from catad.vector.folds.monoid import Monoid, check_laws, chooses, elements, is_lawful, monoid_of, parts, sampled, with_params
+from catad.vector.folds.monoid import (
+    Monoid,
+    check_laws,
+    chooses,
+    elements,
+    is_lawful,
+    monoid_of,
+    parts,
+    sampled,
+    with_params,
+)
 from catad.vector.pointwise.map import mapped
 from catad.vector.scans.resets import reset_of
 from catad.vector.scans.tangent_pairs import cheaper_pairs
