@@ -24,6 +24,7 @@ from catad.front.complex_arrays import has_complex_result
 from catad.traced.function import Function
 from catad.traced.open_terms import Open
 from catad.traced.programs.program import Program
+from catad.traced.recorder import current_trace
 from catad.traced.signature import Form, tangent_tree, tree_of_space
 from catad.values.arrays import weak_dtypes
 from catad.values.trees import Tree
@@ -50,9 +51,12 @@ class Front(NamedTuple):
 
     def check(self) -> None:
         """Raise `TraceError` where what a function reads from outside has become something else."""
+        trace = current_trace() if self.functions else None
         for function in self.functions:
-            if function.captured.entries and not function.captured.is_same:
+            if not function.captured.is_same:
                 function.captured.check()
+            if trace is not None:
+                trace.inner.add(function.captured)
 
 
 @singledispatch

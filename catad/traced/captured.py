@@ -21,7 +21,7 @@ from catad.category.terms import D
 from catad.traced.mutation_checks import Watch, is_closed
 from catad.traced.rewriting.rewrite import has_source
 from catad.traced.rewriting.unbound_locals import Undecided
-from catad.values.arrays import array_module
+from catad.values.arrays import array_module, is_stand_in
 from catad.values.buffers import same_bits
 from catad.values.frozen_functions import NOTHING, changes_itself, content_of, names_of, written_by_user
 from catad.values.trees import entries_of
@@ -84,21 +84,28 @@ class _Quick(NamedTuple):
 
     names: list[tuple[Mapping[str, Any], str, Any]]
     cells: list[tuple[CellType, Any]]
+    codes: list[tuple[FunctionType, Any]]
     others: list[Entry]
+    time: int  # of the last change of what is compared
 
 
 def _quick(entries: Sequence[Entry]) -> _Quick:
-    found = _Quick([], [], [])
+    found = _Quick([], [], [], [], _time)
     for entry in entries:
-        if not (_is_immutable(entry.value) or entry.value is NOTHING):
+        if not (_is_immutable(entry.value) or entry.content is entry.value):
             found.others.append(entry)
         elif isinstance(entry.owner, CellType):
             found.cells.append((entry.owner, entry.value))
         elif isinstance(entry.owner, (dict, type)):
             found.names.append((entry.owner if isinstance(entry.owner, dict) else vars(entry.owner), entry.key, entry.value))
+        elif entry.key == "__code__" and isinstance(entry.owner, FunctionType):
+            found.codes.append((entry.owner, entry.value))
         else:
             found.others.append(entry)
     return found
+
+
+_time = 0  # counts what is noted, of all functions
 
 
 class Captured:
@@ -110,12 +117,17 @@ class Captured:
         self.seen: set[tuple[int, str]] = set()
         self.kept: list[Any] = []
         self.bare: frozenset[str] = frozenset()  # names of what is not only asked for attributes
+        self.inner: set[Captured] = set()  # those of functions that are differentiated, or called as morphisms, inside
         self.held: dict[str, Any] = {}  # what the callable holds, if it is no plain function
         self._quick: _Quick | None = None
 
-    def add(self, fn: Any, functions: Iterable[FunctionType], parameters: Sequence[str] = ()) -> None:
+    def add(
+        self, fn: Any, functions: Iterable[FunctionType], parameters: Sequence[str] = (), inner: Iterable[Captured] = ()
+    ) -> None:
         """Note what a callable holds, and what the functions read that it runs; the names of parameters are left out."""
-        self._quick = None
+        global _time
+        _time += 1
+        self.inner.update(inner)
         functions = _with_helpers(functions)
         found = [names_of(function.__code__) for function in functions]
         asked = frozenset().union(*[names.asked for names in found])
@@ -127,6 +139,7 @@ class Captured:
                 self._note(self.held, name, name, value, asked)
         for function, (own, _, written, _) in zip(functions, found, strict=True):
             scope, read = function.__globals__, asked
+            self._note(function, "__code__", function.__qualname__, function.__code__, read)
             written = written.union(parameters)
             for name in sorted((own & scope.keys()) - written):
                 self._note(scope, name, name, scope[name], read)
@@ -141,12 +154,11 @@ class Captured:
                     self._note(function.__kwdefaults__, name, name, value, read)
 
     def _note(self, owner: Any, key: str, name: str, value: Any, read: frozenset[str], depth: int = 0) -> None:
-        if (id(owner), key) in self.seen or depth > _DEEPEST:
+        if (id(owner), key) in self.seen or depth > _DEEPEST or is_stand_in(value):
             return
         self.seen.add((id(owner), key))
         self.kept.append(owner)  # so that no other object takes its identity
-        if value is NOTHING or _is_data(value):
-            self.entries.append(Entry(owner, key, name, value))
+        self.entries.append(Entry(owner, key, name, value))
         self._note_inside(value, key, name, read, depth)
 
     def _note_inside(self, value: Any, key: str, name: str, read: frozenset[str], depth: int) -> None:
@@ -170,7 +182,19 @@ class Captured:
     def changed(self) -> str | None:
         """The name of a value that has become another one; None where all are what they were."""
         self._quick = None
-        return next((entry.name for entry in self.entries if entry.has_changed), None)
+        return next((entry.name for one in self._all() for entry in one.entries if entry.has_changed), None)
+
+    def _all(self) -> list[Captured]:
+        """This one and those of the functions inside, each once."""
+        if not self.inner:
+            return [self]
+        found = {self: None}
+        waiting = [self]
+        while waiting:
+            more = [one for one in waiting.pop().inner if one not in found]
+            found.update(dict.fromkeys(more))
+            waiting += more
+        return list(found)
 
     def check(self) -> None:
         """Raise `TraceError` where a value has become another one."""
@@ -182,8 +206,8 @@ class Captured:
     def is_same(self) -> bool:
         """True where every name still has the same object, and that holds what it held: a quick look, at each call."""
         quick = self._quick
-        if quick is None:
-            quick = self._quick = _quick(self.entries)
+        if quick is None or quick.time != _time:
+            quick = self._quick = _quick([entry for one in self._all() for entry in one.entries])
         for owner, key, value in quick.names:
             if owner.get(key, NOTHING) is not value:
                 return False
@@ -193,6 +217,9 @@ class Captured:
                     return False
         except ValueError:  # it is empty now
             return False
+        for function, code in quick.codes:
+            if function.__code__ is not code:
+                return False
         for entry in quick.others:  # noqa: SIM110 (`all` takes longer)
             if not entry.is_same:
                 return False
@@ -361,6 +388,8 @@ def same_content(known: Any, now: Any) -> bool:
         return isinstance(now, FunctionType) and now.__code__ == known.__code__ and not (now.__closure__ or known.__closure__)
     if isinstance(known, (float, complex)) and type(known) is type(now):
         return repr(known) == repr(now)  # which tells zeros apart by their signs
+    if _is_of_user(type(known)) and not _is_data(known):
+        return False
     try:
         return type(known) is type(now) and bool(known == now)
     except (TypeError, ValueError):

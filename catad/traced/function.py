@@ -238,7 +238,7 @@ def traced(function: Function, dom: Space, form: Form) -> Program | Open:
 
     def run(findings: Findings) -> Path:
         with measuring(False), tracing(findings, function.unroll) as trace:
-            trace.captured, trace.wanted = captured(function.fn), wanted
+            trace.captured, trace.wanted, trace.followed, trace.inner = captured(function.fn), wanted, followed, inner
             factors = [dom] if len(where) == 1 else list(dom.factors)  # type: ignore[attr-defined]
             inputs = []
             for k, factor in zip(where, factors, strict=True):
@@ -270,6 +270,7 @@ def traced(function: Function, dom: Space, form: Form) -> Program | Open:
             return Path(trace, _variables(trace, value, tree), tree)
 
     followed: set[FunctionType] = set()
+    inner: set[Captured] = set()
     wanted: list[Var] = []
     outside_read: list[bool] = []
     function.captured.check()
@@ -278,8 +279,11 @@ def traced(function: Function, dom: Space, form: Form) -> Program | Open:
     title = getattr(function.fn, "__name__", "function")
     with path.trace.inside(root):
         if any(outside_read):
+            if (outer := path.trace.outer) is not None:  # whose program has these lines, too
+                outer.followed |= followed
+                outer.inner |= inner
             return _opened(path, dom, wanted, Notes(arguments=("given", "x"), title=title))
-        function.captured.add(function.fn, followed, function.free)
+        function.captured.add(function.fn, followed, function.free, inner)
         _hold(function.captured.nbytes)
         notes = Notes(arguments=tuple([names[k] for k in where]), result_tree=path.tree, title=title, form=form)
         made: Program = root.close(path.result, list(root.inputs), dom, notes)

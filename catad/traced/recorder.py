@@ -276,6 +276,8 @@ class Trace:
         self.iterators: dict[int, tuple[Any, Region]] = {}  # by their identity, with the region in which they were made
         self.suspects: dict[int, tuple[Any, Any]] = {}  # containers that may be others, and what to do when one is changed
         self.captured: dict[int, str] = {}  # by the identity of an array outside of the function: its name there
+        self.followed: set[Any] = set()  # the functions that are run
+        self.inner: set[Any] = set()  # what functions read that are called as morphisms inside
         self.open = True
         self.reads_outside = False  # stand-ins of traces around it
         self.has_widened = False  # variables whose dtype depends on data

@@ -142,11 +142,100 @@ def test_a_change_is_named_at_the_next_call(name: str, use: Any) -> None:
     np.testing.assert_allclose(ct.function(fn)(X), fn(X), rtol=1e-15)  # a new morphism sees it
 
 
+class First:
+    def __init__(self, weight: float) -> None:
+        self.weight = weight
+
+    def of(self, x: Any) -> Any:
+        return x * self.weight
+
+
+class Second(First):
+    def of(self, x: Any) -> Any:
+        return x * self.weight + 1.0
+
+
+def doubled(x: Any) -> Any:
+    return x * 2.0
+
+
+def tripled(x: Any) -> Any:
+    return x * 3.0
+
+
+Weighted, act, chosen, kind, model, factor = First, np.tanh, slice(0, 2), np.float32, First(2.0), 2.0
+acts = {"first": [np.sin]}
+
+
+def with_factor(x: Any) -> Any:
+    return np.sum(x * x * factor)
+
+
+slope = ct.grad(lambda x: np.sum(x * x * factor))
+NAMES: dict[str, tuple[Any, str, Any]] = {  # the function, a name that stands for something else afterwards, and what
+    "an object": (lambda x: x * model.weight, "model", First(5.0)),
+    "an object whose method is called": (lambda x: model.of(x), "model", First(5.0)),
+    "a class": (lambda x: Weighted(2.0).of(x), "Weighted", Second),
+    "a universal function": (lambda x: act(x), "act", np.sin),
+    "a universal function in a list": (lambda x: acts["first"][0](x), "acts", {"first": [np.cos]}),
+    "a slice": (lambda x: x[chosen] * 1.0, "chosen", slice(1, 3)),
+    "a dtype": (lambda x: x.astype(kind) * 1.0, "kind", np.float64),
+    "a number in a gradient from outside": (lambda x: slope(x), "factor", 3.0),
+    "a number in a function that is differentiated inside": (lambda x: ct.grad(with_factor)(x), "factor", 3.0),
+    "a number in a function that is mapped inside": (lambda x: ct.vmap(with_factor)(x), "factor", 3.0),
+    "a number in the gradient of a gradient": (
+        lambda x: ct.grad(lambda y: np.sum(ct.grad(with_factor)(y)))(x), "factor", 3.0,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_another_thing_under_a_name_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    fn, key, value = NAMES[name]
+    f = ct.function(fn)
+    before = f(X)
+    np.testing.assert_array_equal(f(X), before)
+    monkeypatch.setitem(globals(), key, value)
+    with pytest.raises(ct.TraceError, match="has changed since it was traced"):
+        f(X)
+    if name == "a number in a gradient from outside":
+        return  # which is made anew, too
+    after = ct.function(fn)(X)
+    assert after.dtype != before.dtype or not np.array_equal(after, before)
+
+
+def test_another_code_in_a_function_is_named() -> None:
+    """As it is put there where a module is loaded again in a notebook."""
+
+    def inner(x: Any) -> Any:
+        return x * 2.0
+
+    def outer(x: Any) -> Any:
+        return inner(x) + 1.0
+
+    f, g = ct.function(inner), ct.function(outer)
+    f(X), g(X)
+    inner.__code__ = tripled.__code__
+    for one in (f, g):
+        with pytest.raises(ct.TraceError, match=r"inner"):
+            one(X)
+    np.testing.assert_array_equal(ct.function(inner)(X), 3.0 * X)
+    np.testing.assert_array_equal(ct.function(outer)(X), 3.0 * X + 1.0)
+
+
+def test_functions_that_name_each_other() -> None:
+    calls: dict[str, Any] = {}
+    calls["down"] = ct.function(lambda x, n: calls["up"](x, n - 1) * factor if n else x, static="n")
+    calls["up"] = ct.function(lambda x, n: calls["down"](x, n - 1) + factor if n else x, static="n")
+    for _ in range(3):
+        np.testing.assert_array_equal(calls["down"](X, n=2), (X + 2.0) * 2.0)
+
+
 def test_what_no_function_reads_may_change() -> None:
     model = Model()
     f = ct.function(model.by_property)
     f(X)
-    model.parts["shift"] = 9.0
+    model.parts["shift"] = 9.0  # which operators of the object read, and the function does not use
     model.unread = [1.0]  # type: ignore[attr-defined]
     Model.unread = 2.0  # type: ignore[attr-defined]
     np.testing.assert_array_equal(f(X), 6.0 * X)
