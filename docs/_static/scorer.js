@@ -11,7 +11,8 @@ var Scorer = (() => {
     [/^_generated\/reference\//, 4],
     [/^how-to\//, 4],
     [/^errors\//, -4],
-    [/^(_generated\/(examples|project)\/|benchmarks$|design$)/, -12],
+    [/^(_generated\/examples\/experiments\/|design$)/, -30],
+    [/^(_generated\/(examples|project)\/|benchmarks$)/, -12],
     [/./, 2],
   ];
   return {
