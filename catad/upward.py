@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from catad.front.domains import at_domain as at_domain  # ct.wire(f, ...)
     from catad.front.domains import codomain_at as codomain_at  # f.spaces(...)
     from catad.front.domains import program_at as program_at  # f.at(...)
+    from catad.front.specialise import argument_names as argument_names  # ct.grad(f, argnums="rate") asks
     from catad.front.specialise import at_space as at_space
     from catad.front.specialise import front_of as front_of  # f(x) of such a term
     from catad.front.specialise import is_of_plain_function as is_of_plain_function  # ct.grad(f) asks

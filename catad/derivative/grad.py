@@ -12,7 +12,7 @@ from catad import errors, upward
 from catad.category.boxes import of_fields
 from catad.category.cartesian import Structural, fork
 from catad.category.constant import const
-from catad.category.constructors import constructor, integer, integers
+from catad.category.constructors import constructor, integer
 from catad.category.spaces import Product, Space, Tensor, flatten
 from catad.category.terms import D, MorphismLike, morphism
 from catad.category.text import call
@@ -91,11 +91,20 @@ def leaves_of_factors(dom: Space, factors: Sequence[int | None]) -> tuple[int, .
     return tuple([i for k in chosen for i in range(ends[k] - len(dom.factors[k].leaves), ends[k])])
 
 
-def checked_argnums(argnums: Any) -> Argnums:
-    """A parameter that is one number of an argument, several, or None."""
-    if argnums is None:
-        return None
-    return integers(argnums, "argnums") if isinstance(argnums, (tuple, list)) else integer(argnums, "argnums")
+def checked_argnums(argnums: Any, term: D) -> Argnums:
+    """The number of an argument of a term, several, or None; a name is that of a parameter of its Python function."""
+    if isinstance(argnums, (tuple, list)):
+        return tuple([_number(each, term) for each in argnums])
+    return None if argnums is None else _number(argnums, term)
+
+
+def _number(argnum: Any, term: D) -> int:
+    if not isinstance(argnum, str):
+        return integer(argnum, "argnums")
+    names = upward.argument_names(term)
+    if argnum not in names:
+        raise errors.ArgumentError(errors.no_such_argument_name(argnum, names, term))
+    return names.index(argnum)
 
 
 def by_argument(f: Any, argnums: Any, who: str) -> tuple[D, Argnums]:
@@ -103,19 +112,21 @@ def by_argument(f: Any, argnums: Any, who: str) -> tuple[D, Argnums]:
 
     Where none are named they are all; of a plain Python function, and of what is made of one, it is the first.
     """
-    term, given = morphism(f, who), checked_argnums(argnums)
+    term = morphism(f, who)
+    given = checked_argnums(argnums, term)
     return term, 0 if given is None and upward.is_of_plain_function(term) else given
 
 
 @constructor(morphisms="f")
-def grad(f: MorphismLike, argnums: int | Sequence[int] | None = None, has_aux: bool = False) -> D:
+def grad(f: MorphismLike, argnums: int | str | Sequence[int | str] | None = None, has_aux: bool = False) -> D:
     """The gradient of a scalar-valued morphism or Python function, as a morphism, by the whole input or by some of its arguments.
 
-    `argnums` names arguments by position, from the end where negative; a tuple gives a tuple of gradients. None means all of a
-    morphism, and the first argument of a plain Python function. A gradient has the tree and the shapes of its argument, with `()`
-    for integers; what is static in a tree stays. With `has_aux=True` the function returns a pair `(y, aux)`, of which y is
-    differentiated, and the result is `(gradient, aux)`. Raises `DerivativeError` where the result is not a floating scalar or
-    where there is nothing to differentiate, `SpaceError` for an argument that is no morphism.
+    `argnums` is the position of an argument, from the end where negative, or the name of a parameter of the Python function; a
+    tuple gives a tuple of gradients. None means all of a morphism, and the first argument of a plain Python function. A gradient
+    has the tree and the shapes of its argument, with `()` for integers; what is static in a tree stays. With `has_aux=True` the
+    function returns a pair `(y, aux)`, of which y is differentiated, and the result is `(gradient, aux)`. Raises
+    `DerivativeError` where the result is not a floating scalar or where there is nothing to differentiate, `ArgumentError` for a
+    name that is not there, `SpaceError` for an argument that is no morphism.
 
     >>> import catad as ct, numpy as np
     >>> ct.grad(ct.square >> ct.sum())(np.array([1.0, 2.0]))
@@ -124,13 +135,15 @@ def grad(f: MorphismLike, argnums: int | Sequence[int] | None = None, has_aux: b
     np.float64(2.0)
     >>> ct.grad(lambda p, x: p["a"] * x + p["b"])({"a": 2.0, "b": 1.0}, 5.0)
     {'a': np.float64(5.0), 'b': np.float64(1.0)}
+    >>> ct.grad(lambda x, rate: x * rate, argnums="rate")(3.0, rate=2.0)
+    np.float64(3.0)
     """
     term, numbers = by_argument(f, argnums, "ct.grad")
     return fork(Gradient(main(term), numbers), aux(term)) if has_aux else Gradient(term, numbers)
 
 
 @constructor(morphisms="f")
-def value_and_grad(f: MorphismLike, argnums: int | Sequence[int] | None = None, has_aux: bool = False) -> D:
+def value_and_grad(f: MorphismLike, argnums: int | str | Sequence[int | str] | None = None, has_aux: bool = False) -> D:
     """The value and the gradient as one program, `fork(f, grad(f, argnums))`, which computes the value once.
 
     The value is a floating scalar, the gradient has the shapes and dtypes of the argument. With `has_aux=True` it is

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from inspect import Signature, unwrap
 from typing import Any
@@ -81,6 +82,17 @@ def no_such_argument(argnum: int, args: Sequence[Any], term: Any) -> str:
         given=f"argnums {argnum}",
         expected=f"-{len(args)} to {len(args) - 1}, the arguments by position",
         where=abbreviated(term, 80),
+    )
+
+
+def no_such_argument_name(name: str, names: Sequence[str], term: Any) -> str:
+    near = difflib.get_close_matches(name, names, n=1)
+    return about(
+        term,
+        f"there is no argument with the name {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""),
+        f"argnums {name!r}",
+        expected=f"one of {', '.join(map(repr, names))}" if names else "a number: no argument by position has a name",
+        width=80,
     )
 
 

@@ -43,6 +43,23 @@ def double_star() -> str:
     return text("** in a call cannot be read", do="write the keywords out")
 
 
+def decorated_inside() -> str:
+    return text("a decorated function inside a scalar function", do="leave the decorator out")
+
+
+def loop_without_end() -> str:
+    return text("this loop has no end", do="give it a condition or a break")
+
+
+def not_carried(name: str, reason: str) -> str:
+    what = f"{name!r} cannot be carried through this loop: {reason}"
+    return text(what, do="give it a number, or a tuple of one form, before the loop and in every step")
+
+
+def nested_too_deeply() -> str:
+    return text("nested too deeply to be read", do="use local variables, or a loop")
+
+
 def relative_import() -> str:
     return text("a relative import inside a scalar function", do="import at the top of the file")
 
@@ -205,11 +222,6 @@ def complex_scalar(name: str = "") -> str:
         given="a complex number",
         do="take z.real, z.imag or abs(z); NumPy's functions and those of cmath take complex numbers",
     )
-
-
-def widens(name: str) -> tuple[str, str]:
-    what = f"{name!r} is a real number before this loop, and a complex one after a step"
-    return what, "start with a complex number, such as 0j or complex(x)"
 
 
 def complex_store(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from catad.errors.base import text
 
@@ -97,6 +97,23 @@ def divergent_warp(where: str) -> str:
         where=where,
         do="let all threads of the warp do it, and guard the statements around it",
     )
+
+
+def no_array_attribute(name: str, known: Iterable[str]) -> str:
+    return text(f"an array of a kernel has no {name}", do=f"use {', '.join(known)} and entries")
+
+
+def slice_with_step() -> str:
+    return text("a slice with a step", do="write indices with the step")
+
+
+def wrong_word_call(name: str, given: Sequence[object], names: Sequence[str]) -> str:
+    count = f"{len(given)} argument{'s' * (len(given) != 1)}"
+    return text(f"ct.simt.{name} is called with other arguments", given=count, expected=f"{name}({', '.join(names)})")
+
+
+def wrong_axes_of_launch() -> str:
+    return text("grid and gridsize take a number of axes", expected="1, 2 or 3, a constant")
 
 
 def no_such_word(name: str, do: str) -> str:

@@ -171,6 +171,13 @@ def function_of(term: D) -> Function | None:
     return None if front is None else front.function
 
 
+def argument_names(term: D) -> list[str]:
+    """The names of the arguments that a term takes by position, where it has those of a Python function."""
+    function = function_of(term)
+    parameters = [] if function is None else [*function.signature.parameters.values()]
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+
 def is_of_plain_function(term: D) -> bool:
     """True where the arguments are those of a plain Python function, which stood where a morphism is expected."""
     function = function_of(term)

@@ -147,7 +147,10 @@ class Jacobian:
 
 @constructor(morphisms="f")
 def jacobian(
-    f: MorphismLike, mode: Mode | Plan = "auto", argnums: int | Sequence[int] | None = None, result: Result = "structured"
+    f: MorphismLike,
+    mode: Mode | Plan = "auto",
+    argnums: int | str | Sequence[int | str] | None = None,
+    result: Result = "structured",
 ) -> Jacobian:
     """A function from points to the Jacobian there, a structured `LinearMap`.
 
@@ -175,7 +178,10 @@ def jacobian(
 
 @constructor(morphisms="f")
 def hessian(
-    f: MorphismLike, mode: Mode | Plan = "auto", argnums: int | Sequence[int] | None = None, result: Result = "structured"
+    f: MorphismLike,
+    mode: Mode | Plan = "auto",
+    argnums: int | str | Sequence[int | str] | None = None,
+    result: Result = "structured",
 ) -> Jacobian:
     """A function from points to the Hessian of a scalar function there: the Jacobian of its gradient.
 
@@ -258,7 +264,7 @@ def _nested(outer: Tree, inner: Tree) -> Tree:
 
 
 @constructor(morphisms="f")
-def jacfwd(f: MorphismLike, argnums: int | Sequence[int] | None = None) -> D:
+def jacfwd(f: MorphismLike, argnums: int | str | Sequence[int | str] | None = None) -> D:
     """The Jacobian as dense arrays, in forward mode, as a morphism.
 
     The result has the tree of f's result; in the place of each array stands a tree like the argument, of arrays with the shape
@@ -276,7 +282,7 @@ def jacfwd(f: MorphismLike, argnums: int | Sequence[int] | None = None) -> D:
 
 
 @constructor(morphisms="f")
-def jacrev(f: MorphismLike, argnums: int | Sequence[int] | None = None) -> D:
+def jacrev(f: MorphismLike, argnums: int | str | Sequence[int | str] | None = None) -> D:
     """The Jacobian as dense arrays, in reverse mode, as a morphism: as `ct.jacfwd`, cheaper where the result is smaller.
 
     Shapes are those of the result followed by those of the argument. Raises `DerivativeError` where there is nothing to

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -108,7 +109,7 @@ class KernelReader(LoopReader):
             "dtype": handle.dtype,
         }
         if node.attr not in facts:
-            raise self.error(node, f"an array of a kernel has no {node.attr}", "use shape, ndim, size, dtype and entries")
+            raise self.error(node, errors.no_array_attribute(node.attr, facts))
         return facts[node.attr]
 
     def store_into(self, target: ast.expr, value: Any) -> None:
@@ -192,7 +193,7 @@ class KernelReader(LoopReader):
                 axes.append(behind(one[0], self.entry(chosen)))
                 continue
             if chosen.step is not None:
-                raise self.error(node, "a slice with a step", "write indices with the step")
+                raise self.error(node, errors.slice_with_step())
             start = const(0) if chosen.start is None else self.entry(chosen.start)
             length = apply("sub", const(one[1]) if chosen.stop is None else self.entry(chosen.stop), start)
             if length.op != "const":
@@ -230,12 +231,14 @@ class KernelReader(LoopReader):
 
     def call_value(self, thing: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if isinstance(thing, Word):
+            word = getattr(self, "word_" + thing.__name__.replace(".", "_"))
             try:
-                return getattr(self, "word_" + thing.__name__.replace(".", "_"))(*args, **kwargs)
+                return word(*args, **kwargs)
             except TypeError as error:
                 if isinstance(error, errors.CatadError):
                     raise
-                raise ScalarError(f"ct.simt.{thing.__name__} is called with other arguments: {thing.__doc__}") from error
+                said = errors.wrong_word_call(thing.__name__, [*args, *kwargs], [*inspect.signature(word).parameters])
+                raise ScalarError(said) from error
         if thing is print:
             where = f"{self.frame.file}:{getattr(self.here, 'lineno', 0)}"
             self.notices.append(errors.skipped_print(where))
@@ -418,7 +421,7 @@ def _is_none(node: ast.expr) -> bool:
 
 def _dims(n: Any) -> int:
     if not (isinstance(n, Node) and n.op == "const" and n.value in (1, 2, 3)):
-        raise ScalarError("grid and gridsize take 1, 2 or 3")
+        raise ScalarError(errors.wrong_axes_of_launch())
     return int(n.value)
 
 

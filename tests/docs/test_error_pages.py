@@ -57,6 +57,7 @@ WITHOUT_EXAMPLE = {
     "linear.no_decomposition": "a matrix for which LAPACK fails on every machine",
     "planner.bad_tape": "the command line",
     "planner.not_measured": "CuPy",
+    "scalar.nested_too_deeply": "an expression of hundreds of levels",
     "scalar.unknown_bytecode": "a newer Python",
     "testing.needs_hypothesis": "an environment without Hypothesis",
 }

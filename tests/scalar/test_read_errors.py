@@ -118,3 +118,10 @@ def test_what_may_be_called_otherwise_is_read() -> None:
 def test_a_function_of_more_numbers_says_how_many() -> None:
     with pytest.raises(ct.ScalarError, match=r"(?s)ct.mul is called with other arguments.*33 numbers.*2 numbers"):
         ct.reduce_by_index(ct.mul, 1.0, 31)
+
+
+def test_an_expression_that_python_has_no_stack_for_says_so() -> None:
+    deep = define(f"def f(x):\n    return {'-' * 900}x\n")
+    with pytest.raises(ct.ScalarError, match=r"(?s)nested too deeply to be read.*use local variables"):
+        ct.map(deep)
+    assert ct.map(define(f"def f(x):\n    return {'-' * 100}x\n"))(3.0) == 3.0

@@ -63,9 +63,10 @@ class Expressions:
 
     # -- errors
 
-    def error(self, node: Piece, what: str, do: str | None = None, kind: type[ScalarError] = ScalarError) -> ScalarError:
-        """An error at the place of a piece of a function."""
-        frame = self.frame
+    def error(self, node: Piece, message: str, kind: type[ScalarError] = ScalarError) -> ScalarError:
+        """An error whose message has the place of a piece of a function, before what to do."""
+        what, _, rest = message.partition("\n  do:")
+        frame, do = self.frame, rest.strip() or None
         if not isinstance(node, ast.AST):
             place = getattr(node, "positions", None)
             where = errors.without_source(frame.file, place and place.lineno, frame.name)
@@ -81,8 +82,7 @@ class Expressions:
 
     def refused(self, node: ast.AST, kind: str) -> ScalarError:
         """The error for syntax that is no part of the language."""
-        head, _, do = values.refused(type(node).__name__, kind).partition("\n  do:")
-        return self.error(node, head, do.strip())
+        return self.error(node, values.refused(type(node).__name__, kind))
 
     def at(self, node: Piece) -> _At:
         """Errors of what happens inside are given this place, unless they have one."""
@@ -91,10 +91,9 @@ class Expressions:
     def place(self, node: Piece, error: BaseException) -> None:
         """Raise an error with a place instead of one that has none."""
         if isinstance(error, ScalarError) and not error.located:
-            head, _, rest = error.message.partition("\n  do:")
-            raise self.error(node, head, rest.strip() or None, type(error)) from error
+            raise self.error(node, error.message, type(error)) from error
         if isinstance(error, RecursionError):
-            raise self.error(node, "nested too deeply to be read", "use local variables, or a loop") from error
+            raise self.error(node, errors.nested_too_deeply()) from error
 
     @contextmanager
     def under(self, condition: Node) -> Iterator[None]:
@@ -295,9 +294,6 @@ class Expressions:
         """The parts of a value that must be a tuple; asks for trees where it is a parameter."""
         with self.at(node):
             return values.parts(value, self.frame.name, self.open_params)
-
-    def read_Starred(self, node: ast.Starred) -> Any:
-        raise self.error(node, "a star is understood in calls and tuples only")
 
     def read_Call(self, node: ast.Call) -> Any:
         thing = self.value(node.func)

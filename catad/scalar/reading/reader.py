@@ -166,7 +166,7 @@ class Reader(Statements):
             self.block(body.body)
             return self.returned(body)
         except RecursionError as error:
-            raise self.error(body, "nested too deeply to be read", "use local variables, or a loop") from error
+            raise self.error(body, errors.nested_too_deeply()) from error
         finally:
             if caller is not None:
                 self.frame = caller

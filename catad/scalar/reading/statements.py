@@ -158,7 +158,7 @@ class Statements(Expressions):
 
     def do_FunctionDef(self, node: ast.FunctionDef) -> None:
         if node.decorator_list:
-            raise self.error(node.decorator_list[0], "a decorated function inside a scalar function", "leave it out")
+            raise self.error(node.decorator_list[0], errors.decorated_inside())
         self.frame.env[node.name] = self.local_function(node)
 
     def do_Assign(self, node: ast.Assign) -> None:
@@ -181,7 +181,7 @@ class Statements(Expressions):
 
     def change(self, node: ast.AugAssign) -> None:
         """Change what is no variable in place; here nothing can be."""
-        raise self.error(node, "only variables can be changed", "assign the whole tuple anew")
+        raise self.error(node, errors.changed_in_place())
 
     def store_into(self, target: ast.expr, value: Any) -> None:
         """Store into what is no variable; here nothing can be stored into."""
@@ -205,7 +205,7 @@ class Statements(Expressions):
 
     def do_Return(self, node: ast.Return) -> None:
         if node.value is None:
-            raise self.error(node, "a scalar function must return a number or a tuple", "return a value on every path")
+            raise self.error(node, errors.returns_nothing(self.frame.name))
         value = self.value(node.value)
         self.frame.env[RESULT], self.frame.env[RETURNED] = value, TRUE
 
@@ -294,7 +294,7 @@ class Statements(Expressions):
         """A loop whose test binds no names."""
         endless = isinstance(node.test, ast.Constant) and bool(node.test.value)
         if endless and not contains(node.body, (ast.Break, ast.Return)):
-            raise self.error(node, "this loop has no end", "give it a condition or a break")
+            raise self.error(node, errors.loop_without_end())
         self.loop(node, lambda: self.condition(node.test), lambda: TRUE, None, sure=endless, guarded=True)
         if endless and not any(contains([part], (ast.Break,), loops=False) for part in node.body):
             self.frame.env[RETURNED] = TRUE
@@ -383,7 +383,7 @@ class Statements(Expressions):
         return names, carried, {**unbound, **self.fresh(before), **carried}
 
     def widens(self, node: ast.AST, name: str) -> ScalarError:
-        made = self.error(node, *errors.widens(name), _Widens)
+        made = self.error(node, errors.not_carried(name, "it becomes complex"), _Widens)
         assert isinstance(made, _Widens)
         made.name = name
         return made
@@ -413,7 +413,7 @@ class Statements(Expressions):
                     value = as_pair(value)
                 if not numeric(value) or tree_of(value) != tree_of(first):
                     reason = value.reason if isinstance(value, Unbound) else "its nesting changes"
-                    raise self.error(node, f"{name!r} cannot be carried through this loop: {reason}")
+                    raise self.error(node, errors.not_carried(name, reason))
                 bound[name] = old(carried[name], first, value)
             elif name in before and value is first:
                 bound[name] = _always(first)
