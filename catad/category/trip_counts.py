@@ -187,7 +187,7 @@ def _correct(own: dict[Hashable, TripCount], found: TripCountChanged, seen: set[
         own[loop] = TripCount(steps, "lanes")
         return
     if loop in seen:
-        own[loop] = TripCount(taken, "bound")
+        own[loop] = TripCount(room(taken + taken // 2), "bound")  # what surrounds it, a search, meets it with more steps yet
     elif exactness in ("free", "exact") and not steps:
         own[loop] = TripCount(taken, "exact")
     elif exactness in ("exact", "near"):
