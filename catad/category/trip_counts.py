@@ -174,7 +174,10 @@ def with_trip_counts(call: Callable[[], T], found: TripCountChanged | None = Non
 
 
 def _correct(own: dict[Hashable, TripCount], found: TripCountChanged, seen: set[Hashable]) -> None:
-    """Assume what was found; of a loop that is found again within one call the number only grows from there on."""
+    """Assume what was found. There is room for half as many steps more where a loop is found again within one call.
+
+    A loop without a derivative that runs beside it may be a search, which meets it again: then there is such room at once.
+    """
     loop, taken = found.loop, found.steps
     known = _trip_count(loop)
     if known.exactness == "free":
@@ -186,9 +189,11 @@ def _correct(own: dict[Hashable, TripCount], found: TripCountChanged, seen: set[
     if taken is None:
         own[loop] = TripCount(steps, "lanes")
         return
-    if loop in seen:
-        own[loop] = TripCount(taken, "bound")
-    elif exactness in ("free", "exact") and not steps:
+    first = exactness in ("free", "exact") and not steps
+    searched = first and any(other.exactness == "free" for key, other in own.items() if key != loop)
+    if searched or loop in seen or exactness == "bound":
+        own[loop] = TripCount(room(taken + taken // 2), "bound")
+    elif first:
         own[loop] = TripCount(taken, "exact")
     elif exactness in ("exact", "near"):
         own[loop] = TripCount(room(taken), "near")

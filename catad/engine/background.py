@@ -14,6 +14,7 @@ from contextvars import ContextVar, copy_context
 from typing import Any, Generic, TypeVar, cast
 
 from catad import errors
+from catad.category import trip_counts
 from catad.errors import notices
 
 T = TypeVar("T")
@@ -34,20 +35,22 @@ class Job(Generic[T]):
     `ready` says whether it is made, or has failed; `lost` that a fork has left the thread behind in another process.
     """
 
-    __slots__ = ("_context", "_error", "_made", "_make", "_notices", "cost", "lost", "ready")
+    __slots__ = ("_context", "_error", "_made", "_make", "_notices", "_numbers", "cost", "lost", "ready")
 
     def __init__(self, make: Callable[[], T], cost: float) -> None:
         self._make, self._context, self.cost = make, copy_context(), cost
+        own = trip_counts.own()
+        self._numbers = None if own is None else dict(own)  # as they are now: the caller may find out others meanwhile
         self._made: T | None = None
         self._error: BaseException | None = None
         self._notices: list[Callable[[], Any]] = []
         self.ready = self.lost = False
 
     def run(self) -> None:
-        """Make it, in the context of the caller who asked for it."""
+        """Make it, in the context of the caller who asked for it, for the numbers of steps of loops that the caller assumed."""
 
         def made() -> T:
-            with notices.held(self._notices):
+            with notices.held(self._notices), trip_counts.assuming(self._numbers):
                 return self._make()
 
         try:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad.category.trip_counts import TripCount, assuming, trip_count
 from catad.engine import background
 from catad.engine import program as engine_program
 from catad.engine.cpu.engine import CPU
@@ -179,6 +180,17 @@ def test_loops_within_a_call_that_array_code_serves_are_compiled_with_it(monkeyp
 
 
 @pytest.mark.filterwarnings("ignore::catad.CatadNotice")
+def test_a_job_finds_the_numbers_of_steps_that_were_assumed_when_it_was_given() -> None:
+    numbers = {"loop": TripCount(5, "bound")}
+    with assuming(numbers):
+        going = threading.Event()
+        background.submit(lambda: going.wait(60), 1.0)
+        job = background.submit(lambda: trip_count("loop"), 1.0)
+        numbers["loop"] = TripCount(7, "bound")  # as another attempt of the call finds
+    going.set()
+    assert background.wait(60) and job.result() == TripCount(5, "bound")
+
+
 def test_programs_that_a_function_of_python_calls_often_are_compiled_meanwhile() -> None:
     inner = wave()
 

@@ -62,6 +62,13 @@ BUGS = [
         "engine/test_background.py",
     ),
     Bug(
+        "a thread lays loops out for numbers of steps that nobody assumed",
+        "engine/background.py",
+        "trip_counts.assuming(self._numbers)",
+        "trip_counts.assuming(None)",
+        "engine/test_background.py",
+    ),
+    Bug(
         "a reset keeps the state before it",
         "engine/stages/resets.py",
         'scalar.apply("select", scalar.param(0), zero, scalar.param(1))',

@@ -27,7 +27,7 @@ from catad.vector.decomposed import one_term
 from catad.vector.folds.arg_extremum import ArgExtremumByBin
 from catad.vector.folds.fold import of_one
 from catad.vector.folds.leave_one_out import LeaveOneOutProductByBin
-from catad.vector.folds.monoid import Monoid, check_laws, chooses, is_lawful, sampled
+from catad.vector.folds.monoid import Monoid, check_laws, chooses, sampled
 from catad.vector.pointwise.map import mapped
 from catad.vector.scans.scan import Known, after_pointwise, entries, entry_block, filled
 
@@ -59,7 +59,7 @@ class FoldByBin(CarriedByBin):
         check_laws(self.monoid, sampled(xp, arrays[1:]))
 
     def checks(self, ins: tuple[Tensor, ...]) -> bool:
-        return not is_lawful(self.monoid, [space.dtype for space in ins[1:]])
+        return not self.monoid.is_lawful([space.dtype for space in ins[1:]])
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         floats = [k for k in range(self.monoid.width) if ins[1 + k].is_float]

@@ -31,17 +31,7 @@ from catad.vector.folds.array_operator import ArrayFold, neutral_of
 from catad.vector.folds.leave_one_out import LeaveOneOutProduct
 from catad.vector.folds.log_sum_exp import log_sum_exp
 from catad.vector.folds.merge_axes import merge, spread, unit_axes
-from catad.vector.folds.monoid import (
-    Monoid,
-    check_laws,
-    chooses,
-    elements,
-    is_lawful,
-    monoid_of,
-    parts,
-    sampled,
-    with_params,
-)
+from catad.vector.folds.monoid import Monoid, check_laws, chooses, elements, monoid_of, parts, sampled, with_params
 from catad.vector.pointwise.generate import steps_along
 from catad.vector.pointwise.map import mapped
 from catad.vector.scans.scan import Known, after_pointwise, check_params, entries, entry_block, filled, scanned
@@ -69,7 +59,7 @@ class Fold(AlongAxis):
         check_laws(self.monoid, sampled(xp, arrays))
 
     def checks(self, ins: tuple[Tensor, ...]) -> bool:
-        return not is_lawful(self.monoid, [space.dtype for space in ins])
+        return not self.monoid.is_lawful([space.dtype for space in ins])
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         x = [xp.moveaxis(a, self.axis, 0) for a in arrays]

@@ -89,6 +89,19 @@ class Monoid:
         options += f", params={self.free}" if self.free else ""
         return f"ct.monoid({function_code(self.op, name)}, {name(self.element, 'neutral')}{options})"
 
+    def is_lawful(self, dtypes: Sequence[np.dtype[Any]]) -> bool:
+        """True where `check_laws` finds nothing on numbers of these dtypes: for sums, products and extrema with their neutral
+        elements, and for operators with free numbers, which are not checked."""
+        own, (dtype, *_) = _underlying(self, dtypes)
+        if own.free:
+            return True
+        if own.width > 1 or own.inverse is not None:
+            return False
+        limits = np.iinfo(dtype) if dtype.kind in "iu" else None
+        least, most = (limits.min, limits.max) if limits is not None else (-math.inf, math.inf)
+        neutral = {"add": 0, "mul": 1, "max": least, "min": most, "logaddexp": -math.inf}
+        return bool(neutral.get(scalar.recognise(own.op) or "") == own.neutral[0])
+
     @property
     def element(self) -> Any:
         """The neutral element, nested as all elements are."""
@@ -253,20 +266,6 @@ def sampled(xp: Any, arrays: Sequence[Any]) -> list[Any]:
         taken = flat[xp.asarray(at)]
         out.append(np.asarray(taken.get() if hasattr(taken, "get") else taken.tolist(), dtype=array.dtype))
     return out
-
-
-def is_lawful(monoid: Monoid, dtypes: Sequence[np.dtype[Any]]) -> bool:
-    """True where `check_laws` finds nothing on numbers of these dtypes: for sums, products and extrema with their neutral
-    elements, and for operators with free numbers, which are not checked."""
-    monoid, (dtype, *_) = _underlying(monoid, dtypes)
-    if monoid.free:
-        return True
-    if monoid.width > 1 or monoid.inverse is not None:
-        return False
-    limits = np.iinfo(dtype) if dtype.kind in "iu" else None
-    least, most = (limits.min, limits.max) if limits is not None else (-math.inf, math.inf)
-    neutral = {"add": 0, "mul": 1, "max": least, "min": most, "logaddexp": -math.inf}
-    return bool(neutral.get(scalar.recognise(monoid.op) or "") == monoid.neutral[0])
 
 
 def _underlying(monoid: Monoid, numbers: Sequence[Any]) -> tuple[Monoid, Sequence[Any]]:

@@ -214,8 +214,6 @@ class Counted(Sweep):
         """Raise `TripCountChanged` where another number of steps was taken than the program has been made for."""
         if self.unchecked:
             return
-        if self.exactness == "bound" and taken > self.n:  # a little more, so that growing numbers are not met one by one
-            raise TripCountChanged(self.loop, max(taken, self.n + self.n // 4))
         least = self.n // 2 if self.exactness == "near" else 0 if self.exactness == "bound" else self.n
         if not least <= taken <= self.n:
             raise TripCountChanged(self.loop, taken)

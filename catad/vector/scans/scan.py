@@ -34,17 +34,7 @@ from catad.support.help import documented
 from catad.support.options import truth_value
 from catad.vector.deferred import Named, OfOperator
 from catad.vector.folds.array_operator import ArrayScan, neutral_of
-from catad.vector.folds.monoid import (
-    Monoid,
-    check_laws,
-    chooses,
-    elements,
-    is_lawful,
-    monoid_of,
-    parts,
-    sampled,
-    with_params,
-)
+from catad.vector.folds.monoid import Monoid, check_laws, chooses, elements, monoid_of, parts, sampled, with_params
 from catad.vector.pointwise.map import mapped
 from catad.vector.scans.resets import reset_of
 from catad.vector.scans.tangent_pairs import cheaper_pairs
@@ -87,7 +77,7 @@ class Scan(Primitive):
         check_laws(self.monoid, sampled(xp, arrays[: self.monoid.width]))
 
     def checks(self, ins: tuple[Tensor, ...]) -> bool:
-        return not is_lawful(self.monoid, [space.dtype for space in ins[: self.monoid.width]])
+        return not self.monoid.is_lawful([space.dtype for space in ins[: self.monoid.width]])
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         d = self.monoid.width
