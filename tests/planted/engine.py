@@ -48,6 +48,20 @@ BUGS = [
         "engine/test_large_products.py",
     ),
     Bug(
+        "a state that a loop laid out anew is not laid back",
+        "engine/cpu/whole/nested.py",
+        "both if inwards else both[::-1]",
+        "both",
+        "engine/test_columns_as_rows.py",
+    ),
+    Bug(
+        "a state is laid out anew beside an array that stays as it is",
+        "engine/cpu/whole/rewrite.py",
+        " or not group.isdisjoint(wiring.inputs[states:])",
+        "",
+        "engine/test_columns_as_rows.py",
+    ),
+    Bug(
         "long sums of products lose the last part",
         "engine/cpu/whole/contraction.py",
         "(parts - half) * space.size",

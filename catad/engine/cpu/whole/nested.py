@@ -10,10 +10,10 @@ from catad.category.terms import D
 from catad.category.wiring import Box, Wiring
 from catad.engine.cpu.whole.counters import count, counters
 from catad.engine.cpu.whole.program import CHANGED, WRITERS, write_program
-from catad.engine.cpu.whole.rewrite import accumulated, adding_up
+from catad.engine.cpu.whole.rewrite import accumulated, adding_up, columns_as_rows, rows_first
 from catad.engine.cpu.whole.text import SMALL, Arrays, Buffer, Text
 from catad.engine.program import program_of
-from catad.engine.text.numbers import load
+from catad.engine.text.numbers import load, store
 from catad.errors import CannotPrint
 from catad.scalar.printing.llvm import LONG, stopped
 from catad.vector.folds.entry_sum import COUNT, GUESS, Summed
@@ -22,6 +22,7 @@ from catad.vector.loops.either import Choose
 from catad.vector.loops.loop import After, Counted
 from catad.vector.loops.sweep_map import Sweep
 
+ROWS = 1 << 11  # of a state that is laid out anew, after each other
 PIECE = 1 << 12  # steps of a long loop after each other, without a look at whether it should end
 
 
@@ -163,9 +164,50 @@ class Loop:
         return Buffer(self.text.at(buffer.pointer, [i], [leaf.nbytes]), leaf.nbytes)
 
 
+class _SweepLoop(Loop):
+    """A `Sweep`, some of whose states lie with their last axis first until it ends."""
+
+    def __init__(self, text: Text, box: Sweep, read: Arrays, made: Arrays) -> None:
+        self.turned: set[int] = set()
+        self.ends: list[tuple[Tensor, Buffer, Buffer]] = []
+        super().__init__(text, box, read, made)
+
+    def body(self) -> Wiring:
+        wiring, self.turned = columns_as_rows(super().body(), len(self.states), self.box.n)
+        return wiring
+
+    def begin(self, space: Tensor, goal: Buffer, old: Buffer | None) -> None:
+        if old is None or len(self.carried) not in self.turned:
+            super().begin(space, goal, old)
+            return
+        here = self.text.buffer(rows_first(space))
+        self._move(space, old, here, inwards=True)
+        self.ends.append((space, here, goal))
+        self.carried.append(_Carried(self.text, rows_first(space), Buffer(here.pointer, here.nbytes, owned=True)))
+
+    def write(self, steps: str) -> None:
+        super().write(steps)
+        for space, here, goal in self.ends:
+            self._move(space, here, goal, inwards=False)
+            self.text.free(here)
+
+    def _move(self, space: Tensor, source: Buffer, goal: Buffer, inwards: bool) -> None:
+        """Lay a state out with its last axis first, or as it was; some rows at a time, which a cache holds."""
+        text, w, size, columns = self.text, self.w, space.dtype.itemsize, space.shape[-1]
+        rows = space.size // columns
+        with (
+            w.each("0", str(rows), ROWS) as start, w.each("0", str(columns)) as k,
+            w.each(start, w.least(w.set(f"add i64 {start}, {ROWS}"), str(rows))) as j,
+        ):  # fmt: skip
+            both = (columns * size, size), (size, rows * size)
+            first, second = both if inwards else both[::-1]
+            value = load(w, text.at(source.pointer, [j, k], first), space.dtype)
+            store(w, value, text.at(goal.pointer, [j, k], second), space.dtype)
+
+
 def sweep(text: Text, box: Sweep, read: Arrays, made: Arrays) -> None:
     """Write a `Sweep`."""
-    loop = Loop(text, box, read, made)
+    loop = _SweepLoop(text, box, read, made)
     loop.write(str(box.n) if loop.counters else text.length(box.n))
 
 

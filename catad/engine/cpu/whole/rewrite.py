@@ -1,9 +1,10 @@
-"""Wirings as a whole program runs them: sums of scattered numbers added in place, and no shortcuts."""
+"""Wirings as a whole program runs them: sums of scattered numbers added in place, no shortcuts, and columns that lie as rows."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from catad import scalar
@@ -11,14 +12,15 @@ from catad.category.spaces import Product, Tensor
 from catad.category.wiring import Box, Builder, Wiring, wire
 from catad.engine.cpu.whole.conditional_writes import ADD, adding_sides, is_scattered, terms_of
 from catad.engine.rewrites.without_shortcuts import laid_out_exactly
-from catad.linear.families.gather import ScatterAdded
+from catad.linear.families.clear import ClearedAt
+from catad.linear.families.gather import Gathered, ScatterAdded
 from catad.linear.families.reindex import StridedCopy
 from catad.linear.restriction import cut
 from catad.scalar import Function, Node, param
 from catad.vector.folds.arg_extremum import ArgExtremumByBin
 from catad.vector.folds.entry_sum import Summed
 from catad.vector.folds.shortcut import Shortcut
-from catad.vector.indexing.overwrite import Added, AddedAt
+from catad.vector.indexing.overwrite import Added, AddedAt, OverwrittenAt
 from catad.vector.pointwise.map import Map
 
 KEPT = (ArgExtremumByBin,)  # shortcuts that have code of their own
@@ -167,3 +169,95 @@ def _in_place(wires: list[Tensor], box: Box, scattered: dict[int, Box], positive
             made.append(Box(Added(put.primitive.axes), (total, *put.ins), (out,)))
         total = out
     return made
+
+
+# -- columns as rows
+
+FAR = 1 << 16  # bytes of an array from which on its columns do not stay in the nearest cache
+LINE = 64  # bytes that memory gives at once
+TWICE = 2  # changes of all numbers of a state, beyond which it is laid out anew
+
+
+def columns_as_rows(wiring: Wiring, states: int, steps: int) -> tuple[Wiring, set[int]]:
+    """The wiring of a step with the last axis of some of its states first, and these states, by their numbers.
+
+    They are those of which the steps read and change only what an index says along this axis: the numbers of one index are then
+    one piece of memory, not one number of each line of the cache. To lay a state out anew, and back after the loop, goes over
+    it twice, and each change goes over the numbers of one index by itself.
+    """
+    near: dict[int, list[Box]] = {}
+    for box in wiring.boxes:
+        for k in {*box.ins, *box.outs}:
+            near.setdefault(k, []).append(box)
+    found: set[int] = set()
+    for k in wiring.inputs[:states]:
+        group = None if k in found or not _is_far(wiring.wires[k]) else _group(wiring, k, near)
+        if group is not None and _pays(wiring, group, states, steps):
+            found |= group
+    wires = tuple([rows_first(space) if k in found else space for k, space in enumerate(wiring.wires)])
+    boxes = tuple([_by_rows(box) if not found.isdisjoint((*box.ins, *box.outs)) else box for box in wiring.boxes])
+    turned = {k for k, wire in enumerate(wiring.inputs[:states]) if wire in found}
+    return Wiring(wiring.dom, wiring.cod, wires, wiring.inputs, boxes, wiring.outputs), turned
+
+
+def rows_first(space: Tensor) -> Tensor:
+    """The space with its last axis first."""
+    return Tensor((space.shape[-1], *space.shape[:-1]), space.dtype)
+
+
+def _is_far(space: Tensor) -> bool:
+    *rest, last = space.shape or (0,)
+    return bool(rest) and space.nbytes >= FAR and min(last, rest[-1]) * space.dtype.itemsize >= LINE
+
+
+def _group(wiring: Wiring, start: int, near: Mapping[int, Sequence[Box]]) -> set[int] | None:
+    """All wires that must lie as one does; None where a box wants them as they are."""
+    group, stack = {start}, [start]
+    while stack:
+        k = stack.pop()
+        for box in near.get(k, ()):
+            own = _alike(box, wiring.wires, k)
+            if k not in own:
+                return None
+            stack += own - group
+            group |= own
+    return group
+
+
+def _alike(box: Box, wires: Sequence[Tensor], k: int) -> set[int]:
+    """The wires of a box that lie alike, whichever of their axes is the first; none where it is a matter of the axis."""
+    how = box.primitive
+    if isinstance(how, Map):
+        shapes = {j: wires[j].shape for j in (*box.ins, *box.outs)}
+        whole = {j for j, shape in shapes.items() if shape == wires[k].shape}
+        return whole if all(shape == () for j, shape in shapes.items() if j not in whole) else set()
+    if not isinstance(how, _INDEXED):
+        return set()
+    at = how.how
+    if at.by or at.axis != len(at.src) - 1 or at.dst != at.rest or len(set(at.src)) < len(at.src):
+        return set()
+    own = () if isinstance(how, ScatterAdded) else box.ins[1:2]
+    return {*own, *(() if isinstance(how, Gathered) else box.outs)}
+
+
+def _pays(wiring: Wiring, group: set[int], states: int, steps: int) -> bool:
+    """Whether the group consists of states and what steps make of them, and most of their numbers change often enough."""
+    there = [k in group for k in wiring.inputs[:states]]
+    if there != [k in group for k in wiring.outputs[:states]] or not group.isdisjoint(wiring.inputs[states:]):
+        return False
+    if not group.isdisjoint(wiring.outputs[states:]):
+        return False
+    changes = [box for box in wiring.boxes if isinstance(box.primitive, _CHANGES) and not group.isdisjoint(box.outs)]
+    return len(changes) * steps > TWICE * sum(there) * wiring.wires[min(group)].shape[-1]
+
+
+def _by_rows(box: Box) -> Box:
+    how = box.primitive
+    if not isinstance(how, _INDEXED):
+        return box
+    at = how.how
+    return Box(replace(how, how=at._replace(src=(at.src[-1], *at.rest), axis=0)), box.ins, box.outs)
+
+
+_CHANGES = (ScatterAdded, ClearedAt, OverwrittenAt, AddedAt)
+_INDEXED = (Gathered, *_CHANGES)
