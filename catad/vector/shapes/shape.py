@@ -80,8 +80,8 @@ def summed_as(x: Wire) -> Wire:
 def reshape(shape: int | Sequence[int]) -> D:
     """The same entries in C order in another shape; one size may be -1.
 
-    The dtype stays; the transpose is the reshape back. Raises `SpaceError` where the number of entries differs,
-    `ArgumentError` for sizes that are no such integers.
+    Shapes: any to `shape`, of as many entries; the dtype stays. The transpose is the reshape back. Raises
+    `SpaceError` where the number of entries differs, `ArgumentError` for sizes that are no such integers.
 
     >>> import catad as ct, numpy as np
     >>> ct.reshape((2, -1))(np.arange(6.0))
@@ -106,8 +106,8 @@ def reshape(shape: int | Sequence[int]) -> D:
 def transpose(axes: Sequence[int] | None = None) -> D:
     """Permute the axes; None reverses them.
 
-    The dtype stays; the transpose is the inverse permutation. Raises `SpaceError` where `axes` are not a permutation of the
-    array's, `ArgumentError` for axes that are no integers.
+    Shapes: sizes move with their axes; the dtype stays. The transpose is the inverse permutation. Raises `SpaceError`
+    where `axes` are not a permutation of the array's, `ArgumentError` for axes that are no integers.
 
     >>> import catad as ct, numpy as np
     >>> ct.transpose()(np.zeros((2, 3))).shape
@@ -240,8 +240,9 @@ axis_ = axis  # `axis` is also the name of a parameter here
 def slice(start: int | None = None, stop: int | None = None, step: int | None = None, axis: int = 0) -> D:
     """The slice `start:stop:step` along one axis, with Python's meaning of negative and missing bounds.
 
-    The dtype stays; the transpose puts zeros beside. Raises `SpaceError` where the axis is missing, `ArgumentError` for a
-    step of 0, and for bounds, steps and axes that are no integers.
+    Shapes: (..., n, ...) to (..., m, ...), where m positions are in the slice; the dtype stays. The transpose puts zeros
+    beside. Raises `SpaceError` where the axis is missing, `ArgumentError` for a step of 0, and for bounds, steps and axes
+    that are no integers.
 
     >>> import catad as ct, numpy as np
     >>> ct.slice(1, None, 2)(np.arange(6.0))
