@@ -12,6 +12,7 @@ import pytest
 
 import catad as ct
 from catad.category import cache as term_cache
+from catad.category import trip_counts
 from catad.category.cache import Entry, TermCache, cache_of
 from catad.category.trip_counts import TripCount, assuming
 from catad.category.wiring import Wiring
@@ -180,6 +181,21 @@ def test_ever_new_numbers_of_steps_leave_a_bounded_number_of_programs() -> None:
 
 
 # -- loops
+
+
+def test_a_search_with_ever_more_steps_in_it_is_laid_out_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    laid_out, correct = list[object](), trip_counts._correct
+
+    def counted(*given: Any) -> None:
+        laid_out.append(given)
+        correct(*given)
+
+    monkeypatch.setattr(trip_counts, "_correct", counted)
+    slope = ct.grad(ct.while_loop(ct.map(lambda x: x > 1.0), ct.map(lambda x: x / 2.0)))
+    search = ct.while_loop(ct.map(lambda x: x < 1e60), ct.function(lambda x: 1.5 * x + 0.0 * slope(x)))
+    with ct.use_engine("reference"):
+        assert search(1.5) > 1e60  # slopes of loops of 1 to 200 steps
+    assert len(laid_out) <= 10
 
 
 @pytest.mark.parametrize("engine", ENGINES)

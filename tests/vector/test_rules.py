@@ -16,8 +16,9 @@ import pytest
 import catad as ct
 from catad import scalar
 from catad.category import cache
+from catad.category.spaces import Tensor
 from catad.category.wiring import wire
-from catad.vector.folds.monoid import monoid_of
+from catad.vector.folds.monoid import check_laws, monoid_of
 
 from . import operators as o
 
@@ -387,6 +388,41 @@ def test_a_wrong_neutral_element(op: Any, neutral: float) -> None:
     ):
         with raises(ct.MonoidError, "neutral element is wrong", "expected"):
             make()
+
+
+KNOWN = {
+    "a sum": (lambda a, b: b + a, 0, ("float64", "float32", "int8", "uint64")),
+    "a product": (lambda a, b: a * b, 1, ("float64", "int64")),
+    "a maximum": (max, -INF, ("float64", "float32")),
+    "a minimum": (min, INF, ("float64",)),
+    "a maximum of integers": (max, -128, ("int8",)),
+    "a minimum of naturals": (min, 255, ("uint8",)),
+    "a sum of exponentials": (np.logaddexp, -INF, ("float64",)),
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_operators_whose_numbers_are_not_looked_at_have_their_laws(name: str) -> None:
+    op, neutral, dtypes = KNOWN[name]
+    for dtype in map(np.dtype, dtypes):
+        ends = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
+        values = np.array([ends.min, ends.max, 0, 1, 2, 3, *RNG.integers(0, 100, 20)], dtype)
+        own = monoid_of(op, neutral)
+        assert own.is_lawful([dtype])
+        check_laws(own, [values])
+        boxes = wire(ct.fold(op, neutral), Tensor((3,), dtype)).boxes
+        assert not any(box.primitive.checks((Tensor((3,), dtype),)) for box in boxes if box.ins)
+
+
+@pytest.mark.parametrize(
+    ("op", "neutral", "dtype"),
+    [(max, 0, "float64"), (max, -127, "int8"), (min, 0, "uint8"), (lambda a, b: a + b - a * b, 0, "float64")],
+)
+def test_other_operators_are_looked_at_on_the_numbers_of_the_first_call(op: Any, neutral: float, dtype: str) -> None:
+    own = np.dtype(dtype)
+    assert not monoid_of(op, neutral).is_lawful([own])
+    boxes = wire(ct.fold(op, neutral), Tensor((3,), own)).boxes
+    assert any(box.primitive.checks((Tensor((3,), own),)) for box in boxes if box.ins)
 
 
 def test_a_wrong_inverse_or_one_of_an_operator_that_does_not_commute() -> None:

@@ -92,12 +92,12 @@ class Monoid:
     def is_lawful(self, dtypes: Sequence[np.dtype[Any]]) -> bool:
         """True where `check_laws` finds nothing on numbers of these dtypes: for sums, products and extrema with their neutral
         elements, and for operators with free numbers, which are not checked."""
-        own, (dtype, *_) = _underlying(self, dtypes)
+        own, found = _underlying(self, dtypes)
         if own.free:
             return True
-        if own.width > 1 or own.inverse is not None:
+        if own.width != 1 or own.inverse is not None:
             return False
-        limits = np.iinfo(dtype) if dtype.kind in "iu" else None
+        limits = np.iinfo(found[0]) if found[0].kind in "iu" else None
         least, most = (limits.min, limits.max) if limits is not None else (-math.inf, math.inf)
         neutral = {"add": 0, "mul": 1, "max": least, "min": most, "logaddexp": -math.inf}
         return bool(neutral.get(scalar.recognise(own.op) or "") == own.neutral[0])
