@@ -14,13 +14,16 @@ LONGEST = 30  # characters of a name
 
 
 class Panel(NamedTuple):
-    """One quantity: what it is, and for each name its value and the text of that; at `bound` stands a dashed line."""
+    """One quantity: what it is, and for each name its value and the text of that; at `bound` stands a dashed line.
+
+    A note stands below the bars.
+    """
 
     name: str
     values: Sequence[float]
     texts: Sequence[str]
     bound: float = 0.0
-    bound_text: str = ""
+    note: str = ""
 
 
 def bars(title: str, names: Sequence[str], panels: Sequence[Panel], styled: bool = True) -> str:
@@ -36,7 +39,7 @@ def bars(title: str, names: Sequence[str], panels: Sequence[Panel], styled: bool
     for k, panel in enumerate(panels):
         parts += _panel(panel, left, bottom, "catad-data" if k % 2 == 0 else "catad-second")
         left += LENGTH + CHAR * max([len(text) for text in (*panel.texts, "")]) + 3 * GAP
-    notes = [panel.bound_text for panel in panels if panel.bound and panel.bound_text]
+    notes = [panel.note for panel in panels if panel.note]
     for note in notes:
         bottom += 16
         parts.append(f'<text class="catad-quiet catad-small" x="{number(MARGIN)}" y="{number(bottom)}">{escaped(note)}</text>')
@@ -60,6 +63,6 @@ def _panel(panel: Panel, x: float, bottom: float, kind: str) -> list[str]:
         found.append(f'<text class="catad-ink catad-text" {at}>{escaped(text)}</text>')
     if panel.bound:
         at = number(x + LENGTH * panel.bound / most)
-        tip = f"<title>{escaped(panel.bound_text)}</title>"
+        tip = f"<title>{escaped(panel.note)}</title>"
         found.append(f'<path class="catad-bound" d="M{at} {number(_row(0) - BAR)}V{number(bottom)}">{tip}</path>')
     return found

@@ -196,16 +196,46 @@ def test_a_bracketing_for_other_shapes_is_costed_again(monkeypatch: pytest.Monke
     searched = []
     real = kept.best
     monkeypatch.setattr(kept, "best", lambda *a, **k: searched.append(a) or real(*a, **k))
-    first = plan([(6, 5), (4, 6), (3, 4), (2, 3)])
+    first = plan(chain_of([9, 8, 7, 6, 5, 4, 3]))
     assert len(searched) == 1
-    near = plan([(60, 50), (40, 60), (30, 40), (20, 30)])  # the same, ten times as large
+    near = plan(chain_of([90, 80, 70, 60, 50, 40, 30]))  # the same, ten times as large
     assert len(searched) == 1 and near.strategy.tree == first.strategy.tree
     assert near.cost.operations <= 1.15 * bound(near.chain, None)
-    far = plan([(60, 5), (40, 60), (30, 40), (200, 30)])  # the other way round
+    far = plan(chain_of([5, 60, 40, 30, 200, 300, 400]))  # the other way round
     assert len(searched) == 2 and far.strategy.tree != first.strategy.tree
     assert far.exact and far.cost.operations == min(c.operations for _, c in far.alternatives())
-    assert plan([(60, 50), (40, 60), (30, 40), (20, 30)], cost=lambda a, c: 1.0).cost.value == 3
+    assert plan(chain_of([90, 80, 70, 60, 50, 40, 30]), cost=lambda a, c: 1.0).cost.value == 5
     assert len(searched) == 3  # another model: nothing is known of it
+
+
+def chain_of(sizes: list[int]) -> list[tuple[int, int]]:
+    return [(out, in_) for in_, out in itertools.pairwise(sizes)]
+
+
+def least_operations(sizes: list[int]) -> int:
+    """The least number of products for a chain of dense matrices, by the textbook's table."""
+    n = len(sizes) - 1
+    least = np.zeros((n, n), int)
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            ways = [least[i, k] + least[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1] for k in range(i, j)]
+            least[i, j] = min(ways)
+    return int(least[0, -1])
+
+
+def test_a_plan_that_takes_over_an_order_says_so_and_costs_no_more_than_the_usual_modes() -> None:
+    """Chains of near sizes, one after the other: short ones are the best, long ones are proven or say what they are."""
+    rng, taken = np.random.default_rng(0), 0
+    for n in [*range(2, 6), *[6, 7, 8] * 8]:
+        base = rng.integers(8, 60, n + 1)
+        for _ in range(4):
+            sizes = (base + rng.integers(-6, 7, n + 1)).tolist()
+            found, least = plan(chain_of(sizes)), least_operations(sizes)
+            assert found.cost.operations == least or (n > kept.SHORT and not found.exact and kept.TAKEN in repr(found))
+            assert found.cost.operations <= min(found.rows[mode].operations for mode in ("forward", "reverse"))
+            taken += not found.exact
+    assert taken > 3
 
 
 @pytest.mark.quick(14)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
@@ -48,6 +49,19 @@ def test_a_bound_is_a_dashed_line() -> None:
     assert ("catad-bound" in picture) == (not plan.exact and plan.bound > 0)
     assert not plan.bound or plan.exact or f"dashed: no order costs less than {plan.bound:,}" in texts(picture)
     assert "Markowitz" in texts(picture)
+
+
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        (lambda: ct.plan([(3, 4)]), "the result, 3 x 4, stores 12 numbers"),
+        (lambda: ct.plan(ct.sin, ct.f64[5]), "the result, 5 x 5, stores 5 numbers"),
+        (lambda: ct.plan_graph(ct.Graph([(0, 1)], [0], [1])), "no order costs anything"),
+    ],
+)
+def test_a_plan_that_costs_nothing_says_what_there_is(plan: Callable[[], ct.Plan], said: str) -> None:
+    assert any(said in text and text.startswith("no order costs anything") for text in texts(plan().draw_bars()))
+    assert not any("no order" in text for text in texts(ct.plan(SIZES).draw_bars()))
 
 
 def frames(picture: str, when: str) -> list[tuple[float, float]]:

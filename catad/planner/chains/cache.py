@@ -1,8 +1,8 @@
 """Plans are cached: by the chain (structures, shapes, which arrays are shared) and by all that was asked for.
 
-A chain of the same kinds in other shapes first tries the bracketing that was best for the last one. Its cost is computed
-again, which takes a product for each step instead of a search. It is kept where this cost is at most 15% above a lower bound
-on all bracketings.
+A chain of more than five factors, of the same kinds in other shapes, first tries the bracketing that was best for the last
+one. Its cost is computed again, which takes a product for each step instead of a search. It is kept where this cost is at most
+15% above a lower bound on all bracketings, unless forward or reverse costs less.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ from catad.planner.strategy import Runnable
 from catad.support.lru import Recent, remembered
 
 SLACK = 1.15  # times the bound: what a bracketing of other shapes may cost
+SHORT = 5  # factors, up to which no chain takes the bracketing of others
+TAKEN = "it takes over the order of a chain of other sizes"
 FEW = 20  # terms of a result that is written out after it was multiplied
 STRUCTURED = 0.5  # of the seconds of a plan whose result stores much less: those of a basis that is taken instead
 SPARSER = 2  # times as many numbers: what a basis stores then
@@ -278,15 +280,14 @@ def _of_factors(factors: Factors, request: Request) -> Bracketing:
 def _bracketing(factors: Factors, request: Request, most: float) -> Bracketing | None:
     """The bracketing that is found; None where the search finds none that costs no more than `most`."""
     n = len(factors.parts)
-    model, memory, mode, exact = request.model, request.memory, request.mode, False
+    model, memory, mode, exact, stopped = request.model, request.memory, request.mode, False, ""
     if mode == "auto":
         cheapest = _cheapest(factors, request, most)
         if cheapest is None:
             return None
-        traced, exact = cheapest
+        traced, exact, stopped = cheapest
     elif mode in ("forward", "reverse"):
-        tree, how = (brackets.forward(n), PUSH) if mode == "forward" else (brackets.reverse(n), PULL)
-        traced = _from_one_end(factors, tree, how, request)
+        traced = _from_one_end(factors, *_usual(n)[mode == "reverse"], request)
     elif isinstance(mode, str):
         raise errors.PlanError(errors.unknown_mode(mode))
     else:
@@ -298,8 +299,14 @@ def _bracketing(factors: Factors, request: Request, most: float) -> Bracketing |
         exact = exact and all_add_up
     else:
         execution = execute(factors, traced)
-    exact, stopped = exact or not traced.tree, request.ended if mode == "auto" and not exact else ""
+    exact = exact or not traced.tree
+    stopped = "" if exact else stopped
     return Bracketing(chain=factors, execution=execution, tree=traced.tree, mode=mode, exact=exact, stopped=stopped)
+
+
+def _usual(n: int) -> tuple[tuple[brackets.Tree, int], tuple[brackets.Tree, int]]:
+    """Forward and reverse, each with the end at which a basis enters."""
+    return (brackets.forward(n), PUSH), (brackets.reverse(n), PULL)
 
 
 def _from_one_end(factors: Factors, tree: brackets.Tree, how: int, request: Request) -> Traced:
@@ -311,21 +318,28 @@ def _from_one_end(factors: Factors, tree: brackets.Tree, how: int, request: Requ
         return basis or end(factors, tree, request.model, request.explicit, (how,))
 
 
-def _cheapest(factors: Factors, request: Request, most: float) -> tuple[Traced, bool] | None:
-    """The best bracketing: that of a chain of the same kinds where it is good enough, else what the search finds below `most`."""
+def _cheapest(factors: Factors, request: Request, most: float) -> tuple[Traced, bool, str] | None:
+    """The best bracketing: that of a chain of the same kinds where it is good enough, else what the search finds below `most`.
+
+    It comes with whether it is proven, and why it may not be. Short chains are searched, which takes as long as a trace.
+    """
     key = (tuple([part.structure.kind for part in factors.parts]), request)
     known, own = _bracketings.get(key), tuple([part.structure for part in factors.parts])
     least = bound(factors, request.model)
-    if known is not None and least > 0 and request.memory is None and request.effort != AFRESH:
+    if known is not None and len(own) > SHORT and least > 0 and request.memory is None and request.effort != AFRESH:
         traced = trace(factors, known[0], request.model)
         if traced.value <= SLACK * least:
-            return traced, known[1] == own or traced.value <= least
+            if known[1] == own or traced.value <= least:
+                return traced, True, ""
+            usual = [_from_one_end(factors, *way, request) for way in _usual(len(own))]
+            traced = min([traced, *usual], key=lambda one: one.value)
+            return traced, traced.value <= least, TAKEN
     found = best(factors, request.model, request.memory, request.budget, request.explicit, request.effort, most)
     if found is None:
         return None
     traced, exact = found
     _bracketings[key] = traced.tree, own if exact else ()
-    return traced, exact or traced.value <= least
+    return traced, exact or traced.value <= least, request.ended
 
 
 def forget() -> None:

@@ -12,7 +12,7 @@ from catad.drawing.render import render
 from catad.errors import PlanError
 from catad.planner.costs.cost import Cost, amount
 from catad.planner.costs.cost_profile import CostProfile
-from catad.planner.strategy import Step
+from catad.planner.strategy import Runnable, Step
 
 if TYPE_CHECKING:
     from catad.planner.plan import Plan
@@ -36,12 +36,21 @@ def drawn_bars(plan: Plan, headline: str, styled: bool = True) -> str:
     named, model, own = costs(plan), plan.request.model, plan.strategy
     what = own.unit if model is None else "time" if isinstance(model, CostProfile) else "cost"
     bound = 0 if plan.exact else own.bound
-    least = f"dashed: no order costs less than {amount(bound, model)}"
     values = [cost.value for cost in named.values()]
-    panels = [Panel(what, values, [amount(value, model) for value in values], bound, least)]
+    note = f"dashed: no order costs less than {amount(bound, model)}" if bound else "" if any(values) else _nothing(plan)
+    panels = [Panel(what, values, [amount(value, model) for value in values], bound, note)]
     if "peak" in own.columns:
         panels.append(_peaks(named))
     return bars(f"cost by mode: {headline}", list(named), panels, styled)
+
+
+def _nothing(plan: Plan) -> str:
+    """What there is to say of a plan that costs nothing."""
+    own = plan.strategy
+    if not isinstance(own, Runnable):
+        return "no order costs anything"
+    result = own.execution.result
+    return f"no order costs anything: the result, {result.rows} x {result.columns}, stores {result.stored:,} numbers"
 
 
 def _peaks(named: Mapping[str, Cost]) -> Panel:
