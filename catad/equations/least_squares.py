@@ -5,8 +5,10 @@
 J keeps its structure, so J' J is a band where J is one. D is the largest diagonal of J' J so far, mu follows the ratio of what
 the sum of squares loses to what its linear model foretells (D. Marquardt, *An algorithm for least-squares estimation of nonlinear
 parameters*, 1963; H. Nielsen, *Damping parameter in Marquardt's method*, 1999; J. More, *The Levenberg-Marquardt algorithm:
-implementation and theory*, 1978). The equation is that of the gradient, J' r = 0, whose Jacobian is the whole Hessian, so
-derivatives are exact also where residuals are left.
+implementation and theory*, 1978). Near the end slopes decide instead of losses, as in the approximate conditions of Wolfe
+(W. Hager and H. Zhang, *A new conjugate gradient method with guaranteed descent and an efficient line search*, 2005). The
+equation is that of the gradient, J' r = 0, whose Jacobian is the whole Hessian, so derivatives are exact also where residuals are
+left.
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from catad.linear.structure import Structure
 
 IS_TRACED = True  # finders call these functions
+HIDDEN = 1e-6  # of the sum of squares: where a loss is less, slopes say more than it does
 ROUGH, SLOW = 1e4, 0.1  # steps within so many times the tolerance end the search where they do not shrink like this
 FIRST, LEAST, UNDAMPED = 1e-3, 1e-15, 1e-6  # mu beside D: at the start, at least, and where a step is nearly that of Gauss
 
@@ -165,7 +168,9 @@ class Rough(NamedTuple):
 def levenberg_marquardt(at: Any, step: Any, unknown: Space, start: Any, tol: Tolerance, max_steps: int) -> Rough:
     """From `start` to the least squares; `at` gives residuals, gradient and diagonal, `step` the solution of a damped system.
 
-    It ends early where small steps shrink slowly, as they do where residuals are left: exact ones follow.
+    Where a step foretells hardly any loss beside the sum of squares, this may be rough by more than rounding, as the end of an
+    integration with chosen steps is; there a step is taken that leaves less of the slope along it. It ends early where small
+    steps shrink slowly, as they do where residuals are left: exact ones follow.
     """
     x = start
     residuals, gradient, diagonal = at(x)
@@ -181,8 +186,10 @@ def levenberg_marquardt(at: Any, step: Any, unknown: Space, start: Any, tol: Tol
         residuals, there, diagonal = at(trial)
         cost_there = inner(residuals, residuals)
         foretold = inner((d,), (gradient + mu * damping * d,))
-        hidden = foretold <= 16.0 * tol.eps * cost
-        taken = (cost - cost_there > 1e-4 * foretold) | (hidden & (cost_there <= cost * (1.0 + 64.0 * tol.eps)))
+        hidden, rounded = foretold <= HIDDEN * cost, foretold <= 16.0 * tol.eps * cost
+        flatter = np.abs(inner((d,), (there,))) <= 0.8 * inner((d,), (gradient,))
+        taken = (cost - cost_there > 1e-4 * foretold) | (hidden & flatter & (cost_there <= cost * (1.0 + HIDDEN)))
+        taken = taken | (rounded & (cost_there <= cost * (1.0 + 64.0 * tol.eps)))
         done = (taken & (size <= 1.0) & (mu <= UNDAMPED)) | (cost_there == 0.0)
         ratio = (cost - cost_there) / np.where(foretold == 0.0, 1.0, foretold)
         shrinks = np.where(hidden, 0.1, np.maximum(1.0 / 10.0, 1.0 - (2.0 * ratio - 1.0) ** 3))

@@ -131,3 +131,16 @@ def test_a_fit_through_a_loop():
     _, L = ct.linearize(fitted, data)
     w = np.cos(np.arange(data.size)).reshape(data.shape)
     np.testing.assert_allclose(L(w), np.linalg.lstsq(J, w.reshape(-1), rcond=None)[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1e-9, 2e-8])
+def test_a_sum_of_squares_that_is_rougher_than_rounding(size):
+    """As that of an integration is, whose steps are chosen anew at each point: its slopes say where the end is."""
+
+    def rough(p, y):
+        jumps = np.floor(1e9 * p[0]) % 7.0 + np.floor(1e9 * p[1]) % 5.0
+        return decay(p, y) * (1.0 + size * jumps)
+
+    fit, expected = ct.least_squares(rough), FIT(np.ones(3), DATA)
+    for start in np.linspace(0.5, 5.0, 20):
+        assert np.allclose(fit(np.array([start, 0.5, 0.1]), DATA), expected, rtol=1e-7)
