@@ -67,9 +67,12 @@ def _steps(error: BaseException) -> list[TracebackType]:
 
 def _filter(error: BaseException, steps: list[TracebackType]) -> None:
     kept: list[TracebackType] = []
+    inside = False
     for ours, run in groupby(steps, lambda step: is_ours(_file(step)) or _of_package(step)):
         group = list(run)
-        kept += [] if ours and any(map(_of_package, group)) else group
+        kept += [step for step in group if not (inside and is_of_python(_file(step)))] if not ours else []
+        inside = ours and any(map(_of_package, group))
+        kept += group if ours and not inside else []
     for step, after in zip_longest(kept, kept[1:]):
         step.tb_next = after
     error.with_traceback(kept[0] if kept else None)  # an assignment fails where the class is a frozen dataclass

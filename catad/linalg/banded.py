@@ -124,7 +124,7 @@ def solveh_banded(lower: bool = False) -> D:
     Shapes: ab (..., u + 1, n); b (n,), or (..., n, k) whose leading axes broadcast with those of ab. Dtype: the common floating
     one, float64 for integers. Derivative: as of `solve_banded`, an entry of ab standing at both of its places. NaN in a matrix
     gives NaN. Raises `SpaceError` for shapes that do not fit, `SolveError` (a `numpy.linalg.LinAlgError`) for a matrix that is
-    not positive definite. Source: `pbtrf` and `pttrf` of LAPACK.
+    not positive definite, `ArgumentError` where `lower` is no truth value. Source: `pbtrf` and `pttrf` of LAPACK.
 
     >>> import catad as ct, numpy as np
     >>> ct.linalg.solveh_banded(lower=True)(np.array([[4.0, 4.0, 4.0], [1.0, 1.0, 0.0]]), np.array([5.0, 6.0, 5.0]))

@@ -173,8 +173,8 @@ def cholesky(upper: bool = False) -> D:
     Shapes: (..., n, n) to (..., n, n), zeros in the other half. Dtype: that of A, float64 for integers. Derivative: to any
     order; it is that by symmetric matrices, dA counting as (dA + dA') / 2. Hermitian matrices are pairs (re, im). Raises
     `SpaceError` for matrices that are not square, `SolveError` (a `numpy.linalg.LinAlgError`) for one that is not positive
-    definite. Source: M. Giles, Collected matrix derivative results for forward and reverse mode algorithmic differentiation,
-    2008, section 3.
+    definite, `ArgumentError` where `upper` is no truth value. Source: M. Giles, Collected matrix derivative results for forward
+    and reverse mode algorithmic differentiation, 2008, section 3.
 
     >>> import catad as ct, numpy as np
     >>> ct.linalg.cholesky()(np.array([[4.0, 0.0], [2.0, 10.0]]))

@@ -189,7 +189,7 @@ def lu_solve(trans: bool = False) -> D:
 
     With `trans`, a.T x = b. Shapes: lu (..., n, n), piv (..., n), b (n,), or (..., n, k) whose leading axes broadcast. Dtype: the
     common floating one, float64 for integers. Derivative: to any order, by lu and b. Raises `SpaceError` for shapes that do not
-    fit, `SolveError` for a singular matrix.
+    fit, `SolveError` for a singular matrix, `ArgumentError` where `trans` is no truth value.
 
     >>> import catad as ct, numpy as np
     >>> factors = ct.linalg.lu_factor(np.array([[1.0, 2.0], [4.0, 4.0]]))
@@ -253,8 +253,9 @@ def lu(permute_l: bool = False) -> D:
     P interchanges rows, L has ones on its diagonal and zeros above, U zeros below its diagonal.
     Shapes: (..., m, n) to (..., m, m), (..., m, k) and (..., k, n), with k = min(m, n). Dtype: that of A, float64 for integers.
     Derivative: to any order, that of L and U by the same interchanges. Raises `SpaceError` for what is no matrix; the derivative
-    raises `SolveError` where the first k columns of a matrix do not have rank k. Source: F. de Hoog, R. Anderssen & M. Lukas,
-    Differentiation of matrix functionals using triangular factorization, 2011.
+    raises `SolveError` where the first k columns of a matrix do not have rank k. `ArgumentError` is
+    raised where `permute_l` is no truth value. Source: F. de Hoog, R. Anderssen & M. Lukas, Differentiation of matrix functionals
+    using triangular factorization, 2011.
 
     >>> import catad as ct, numpy as np
     >>> P, L, U = ct.linalg.lu()(np.array([[1.0, 2.0], [4.0, 4.0]]))

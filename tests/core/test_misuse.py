@@ -143,11 +143,12 @@ OPTIONS: dict[str, Callable[[Any], Any]] = {
     "keepdims of a maximum": lambda said: ct.max(keepdims=said),
     "keepdims in a function": lambda said: ct.function(lambda x: np.mean(x, keepdims=said)).at(ct.f64[3]),
     "upper": lambda said: ct.linalg.cholesky(upper=said),
+    "trans": lambda said: ct.linalg.lu_solve(trans=said),
 }
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-@pytest.mark.parametrize("said", ["off", "", None, 0.0, []], ids=repr)
+@pytest.mark.parametrize("said", ["off", "", None, 0.0, 2, []], ids=repr)
 def test_options_that_are_on_or_off(name: str, said: Any) -> None:
     with pytest.raises(ct.errors.CatadError, match=r"is a truth value(.|\n)*expected: True or False"):
         OPTIONS[name](said)

@@ -62,6 +62,7 @@ LANES = """
 import faulthandler, os, signal, threading
 import numpy as np, catad as ct
 faulthandler.dump_traceback_later(90, exit=True)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests run with Ctrl-C ignored
 
 @ct.function
 def logistic(r, x):

@@ -58,7 +58,7 @@ def test_functions_are_read_while_others_parse():
     finally:
         over.set()
         for thread in threads:
-            thread.join()
+            thread.join(60)
         sys.setswitchinterval(interval)
         gc.set_threshold(*before)
         gc.callbacks.remove(callback)
