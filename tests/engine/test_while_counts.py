@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -58,12 +59,13 @@ WAYS: dict[str, tuple[Callable[[Any], Way], Way]] = {
 
 @pytest.fixture
 def laid_out(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """The programs that are made from here on."""
+    """The programs that this thread makes from here on; another one may still compile for an earlier test."""
     found: list[object] = []
-    begin = program.Program.__init__
+    begin, thread = program.Program.__init__, threading.get_ident()
 
     def noting(self: program.Program, wiring: Any, **options: Any) -> None:
-        found.append(wiring)
+        if threading.get_ident() == thread:
+            found.append(wiring)
         begin(self, wiring, **options)
 
     monkeypatch.setattr(program.Program, "__init__", noting)
