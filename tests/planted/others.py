@@ -586,4 +586,18 @@ BUGS = [
         "            pass",
         "core/test_progress.py",
     ),
+    Bug(
+        "what properties read is not compared",
+        "traced/captured.py",
+        "asked = implicit if function is part else name in read",
+        "asked = implicit if function is part else False",
+        "traced/test_captured_objects.py",
+    ),
+    Bug(
+        "a defect of the package loses its frames",
+        "errors/traceback_filtering.py",
+        "if not _is_defect(each, steps, said or _is_reported(each)):",
+        "if True:",
+        "core/test_tracebacks.py",
+    ),
 ]
