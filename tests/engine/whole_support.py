@@ -16,6 +16,7 @@ from catad.category.wiring import Box, Wiring
 from catad.engine import program
 from catad.engine.cpu.run import kernel
 from catad.engine.cpu.whole.run import Whole
+from catad.support import lru
 
 from .cpu_support import assert_near, bits
 
@@ -56,10 +57,9 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Ran:
 
 
 def anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No program and no code is found that was made before."""
+    """No program and no code is found that was made before, and the bound of all results that are kept is far."""
     cache.forget()
-    program._program_of_structure.cache_clear()
-    program._program_of_product.cache_clear()
+    lru.forget()
     monkeypatch.setattr(kernel, "_codes", type(kernel._codes)())
 
 
