@@ -22,8 +22,10 @@ HEAD = """# Benchmarks
 
 These tables show how long catad takes beside other libraries, and beside other ways to compute the same. Each ratio is the time
 of catad over the time of the other: 0.50 is half the time, 2.00 is twice the time. An experiment warms up both, runs them in turn
-in one process, and compares medians. The section of a table names its experiment, the machine and the versions. Ratios on another
-machine differ; run the experiment there. The [glossary](glossary.md) explains the words.
+in one process, and compares medians. Programs of NPBench run with `ct.use_engine("cpu")`, so that they are compiled before their
+first call: by default array code serves the first calls, while another thread compiles. The section of a table names its
+experiment, the machine and the versions. Ratios on another machine differ; run the experiment there. The [glossary](glossary.md)
+explains the words.
 
 The page is written from the files in `docs/benchmarks/`, which the experiments write:
 
