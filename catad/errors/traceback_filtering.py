@@ -70,9 +70,9 @@ def _filter(error: BaseException, steps: list[TracebackType]) -> None:
     inside = False
     for ours, run in groupby(steps, lambda step: is_ours(_file(step)) or _of_package(step)):
         group = list(run)
-        kept += [step for step in group if not (inside and is_of_python(_file(step)))] if not ours else []
-        inside = ours and any(map(_of_package, group))
-        kept += group if ours and not inside else []
+        before, inside = inside, ours and any(map(_of_package, group))
+        if not inside:  # what Python's own functions do for this package goes with it
+            kept += [step for step in group if not (before and is_of_python(_file(step)))]
     for step, after in zip_longest(kept, kept[1:]):
         step.tb_next = after
     error.with_traceback(kept[0] if kept else None)  # an assignment fails where the class is a frozen dataclass
